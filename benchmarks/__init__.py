@@ -1,0 +1,1 @@
+"""Measurements that print ratios within one run; results with versions and sizes lie in results/."""

@@ -1,0 +1,193 @@
+"""`wordveil embedding`: list, inspect and import public word vectors."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import numpy as np
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from wordveil.cli.console import output, reading_progress
+from wordveil.embedding import Embedding, Provenance, load_embedding, open_store
+from wordveil.embedding.catalog import (
+    DEFAULT_NAME,
+    Entry,
+    check_new_name,
+    entries,
+    import_embedding,
+)
+from wordveil.embedding.formats import Format, ReadOptions, read_embedding
+from wordveil.embedding.formats.numpy_files import read_word_list
+from wordveil.embedding.store import StoreDtype
+from wordveil.errors import FormatError
+
+__all__ = ["app"]
+
+app: Final = typer.Typer(help="Public word vectors: list, inspect, import.", no_args_is_help=True)
+
+_SHOWN_WORDS: Final = ("king", "monday", "boston", "diabetes")
+_JSON = Annotated[bool, typer.Option("--json", help="The same facts for machines.")]
+
+
+@app.command("list")
+def list_(as_json: _JSON = False) -> None:
+    """List the embeddings that have a name."""
+    rows = [_facts_of_entry(entry) for entry in entries()]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    table = Table("name", "words", "dims", "origin", box=None, header_style="bold")
+    for row in rows:
+        size = [f"{row['words']:,}", str(row["dims"])] if "words" in row else ["damaged", ""]
+        mark = " (default)" if row["name"] == DEFAULT_NAME else ""
+        table.add_row(f"{row['name']}{mark}", *size, str(row["origin"]))
+    output().print(table)
+
+
+def _facts_of_entry(entry: Entry) -> dict[str, Any]:
+    facts: dict[str, Any] = {"name": entry.name, "origin": entry.origin, "path": str(entry.path)}
+    try:
+        embedding = open_store(entry.path)
+    except (FormatError, OSError) as error:
+        return facts | {"error": str(error)}
+    return facts | {"words": len(embedding), "dims": embedding.dim}
+
+
+@app.command()
+def info(
+    embedding: Annotated[
+        str, typer.Argument(metavar="[NAME|PATH]", help="Which embedding; the default one if not given.")
+    ] = DEFAULT_NAME,
+    word: Annotated[
+        list[str] | None, typer.Option(help="Show the neighbours of this word; may be repeated.")
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check the whole content against its fingerprint.")
+    ] = False,
+    as_json: _JSON = False,
+) -> None:
+    """Show size, norms, source, licence and a few neighbours of an embedding."""
+    loaded = load_embedding(embedding)
+    if verify:
+        loaded.verify()
+    facts = _facts(loaded, word, verified=verify)
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        return
+    table = Table(box=None, show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for key, value in facts.items():
+        if key != "neighbours" and value != "":
+            table.add_row(key, Text(_readable(value)))
+    for known, close in facts["neighbours"].items():
+        near = ", ".join(f"{other} {cosine:.2f}" for other, cosine in close)
+        table.add_row(Text(f"near {known}"), Text(near))
+    output().print(table)
+
+
+def _facts(embedding: Embedding, asked: list[str] | None, *, verified: bool) -> dict[str, Any]:
+    norms = np.linalg.norm(embedding.vectors, axis=1)
+    shown = asked or [word for word in _SHOWN_WORDS if word in embedding]
+    if not shown:
+        shown = [embedding.words[i] for i in np.linspace(0, len(embedding) - 1, 4, dtype=int)]
+    about = embedding.provenance
+    return {
+        "name": about.name,
+        "words": len(embedding),
+        "dims": embedding.dim,
+        "norms": {
+            key: round(float(np.quantile(norms, q)), 3)
+            for key, q in {"least": 0.0, "median": 0.5, "largest": 1.0}.items()
+        },
+        "source": about.source,
+        "licence": about.licence,
+        "preprocessing": about.preprocessing,
+        "fingerprint": embedding.fingerprint,
+        "verified": verified,
+        "neighbours": {
+            word: [[other, round(cosine, 3)] for other, cosine in embedding.neighbours(word, 5)]
+            for word in shown
+        },
+    }
+
+
+def _readable(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no (--verify checks the whole content)"
+        case int():
+            return f"{value:,}"
+        case dict():
+            return ", ".join(f"{key} {number}" for key, number in value.items())
+        case _:
+            return str(value)
+
+
+@app.command("import")
+def import_(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="GloVe or word2vec text, fastText .vec or .bin, word2vec binary, .npy or .npz; "
+            "plain, .gz or .zip."
+        ),
+    ],
+    name: Annotated[str, typer.Option(help="What to call it.")],
+    format: Annotated[
+        Format | None, typer.Option(help="The format, if the content does not tell it.")
+    ] = None,
+    member: Annotated[str | None, typer.Option(help="Which member of a zip file.")] = None,
+    row_words: Annotated[
+        Path | None,
+        typer.Option(help="For .npy: the word of each row, a word a line. By default NAME.words.txt."),
+    ] = None,
+    only_words: Annotated[
+        Path | None,
+        typer.Option(
+            help="Keep only these words, a word a line. A fastText model gives vectors to any of them."
+        ),
+    ] = None,
+    first: Annotated[int | None, typer.Option(help="Read only the first N words.", metavar="N")] = None,
+    lowercase: Annotated[
+        bool,
+        typer.Option(
+            "--lowercase",
+            help="Lower-case the words. Of several that become equal, the one that is lower-case in "
+            "the file stays; if none is, the first.",
+        ),
+    ] = False,
+    unit: Annotated[bool, typer.Option("--unit", help="Scale every vector to length 1.")] = False,
+    dtype: Annotated[
+        StoreDtype, typer.Option(help="How to store the vectors; float16 rounds them and halves the file.")
+    ] = "float32",
+    source: Annotated[str, typer.Option(help="Where the vectors come from, for people.")] = "",
+    licence: Annotated[str, typer.Option(help="The licence of the vectors, for people.")] = "",
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse repeated and unprintable words.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an embedding of that name.")] = False,
+) -> None:
+    """Import vectors from a file, so that they can be asked for by name everywhere."""
+    check_new_name(name, force=force)
+    only = None if only_words is None else frozenset(read_word_list(only_words))
+    changes = {"lower-cased": lowercase, "unit length": unit, "float16": dtype == "float16"}
+    about = Provenance(
+        name=name,
+        source=source or file.name,
+        licence=licence,
+        preprocessing=", ".join(change for change, made in changes.items() if made),
+    )
+    with reading_progress(f"reading {file.name}") as progress:
+        embedding, summary = read_embedding(
+            file,
+            format=format,
+            member=member,
+            row_words=row_words,
+            options=ReadOptions(first, only, lowercase, unit, strict, progress),
+            provenance=about,
+        )
+    path = import_embedding(embedding, name, dtype=dtype, force=force)
+    for sentence in summary.sentences():
+        typer.echo(f"note: {sentence}", err=True)
+    typer.echo(f"{name}: {len(embedding):,} words, {embedding.dim} dimensions, in {path}")

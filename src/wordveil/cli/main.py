@@ -1,0 +1,106 @@
+"""The command line: one line on standard error for what goes wrong, and an exit code that says whose fault.
+
+0 is success, 2 bad input (usage too), 1 the environment (disk, permission, a missing extra), 130 Ctrl-C.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+import typer
+
+import wordveil
+from wordveil.cli import embedding
+from wordveil.errors import MissingExtraError, WordveilError
+
+__all__ = ["app", "main"]
+
+app: Final = typer.Typer(
+    help="Differentially private text, word by word.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(embedding.app, name="embedding")
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        typer.echo(f"wordveil {wordveil.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[  # handled by its callback
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    pass
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        code = app(args=arguments, prog_name="wordveil", standalone_mode=False)
+        sys.stdout.flush()
+    except (KeyboardInterrupt, typer.Abort):
+        code = _INTERRUPTED
+    except (BrokenPipeError, SystemExit):  # Typer exits on a broken pipe
+        # Whoever read our output has gone: end as quietly as other programs do.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except typer.TyperException as error:
+        return _usage(error)
+    except MissingExtraError as error:
+        return _fail(str(error), 1)
+    except WordveilError as error:
+        return _fail(str(error), 2)
+    except OSError as error:
+        return _fail(_told(error), 2 if isinstance(error, _WRONG_PATH) else 1)
+    except MemoryError:
+        return _fail("there is not enough memory for this.", 1)
+    except Exception as error:
+        return _bug(error)
+    if code == _INTERRUPTED:  # Typer's answer to Ctrl-C too
+        return _fail("stopped.", _INTERRUPTED)
+    return code if isinstance(code, int) else 0
+
+
+_INTERRUPTED: Final = 130
+_BROKEN_PIPE: Final = 141
+_WRONG_PATH: Final = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
+
+
+def _usage(error: typer.TyperException) -> int:
+    message = error.format_message().strip()
+    if not message:  # a bare command, whose help Typer has shown already
+        return 2
+    end = "" if message.endswith((".", "?")) else "."
+    return _fail(f"{message}{end} Hint: --help shows what there is.", 2)
+
+
+def _told(error: OSError) -> str:
+    place = f"{error.filename}: " if error.filename is not None else ""
+    return f"{place}{error.strerror or type(error).__name__}."
+
+
+def _bug(error: Exception) -> int:
+    # The text of an unforeseen exception could hold private text, so only its kind is told.
+    if os.environ.get("WORDVEIL_DEBUG"):
+        traceback.print_exc()
+    return _fail(
+        f"an unforeseen {type(error).__name__}; this is a bug in wordveil. "
+        "Hint: WORDVEIL_DEBUG=1 shows where.",
+        1,
+    )
+
+
+def _fail(message: str, code: int) -> int:
+    line = "".join(letter if letter.isprintable() else " " for letter in message)
+    sys.stderr.write(f"wordveil: {line}\n")
+    return code

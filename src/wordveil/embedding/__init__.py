@@ -1,0 +1,17 @@
+"""Public words and vectors: in memory, on disk, by name."""
+
+from wordveil.embedding.catalog import load_embedding
+from wordveil.embedding.formats import from_gensim, from_spacy, read_embedding
+from wordveil.embedding.store import open_store, save_store
+from wordveil.embedding.vectors import Embedding, Provenance
+
+__all__ = [
+    "Embedding",
+    "Provenance",
+    "from_gensim",
+    "from_spacy",
+    "load_embedding",
+    "open_store",
+    "read_embedding",
+    "save_store",
+]

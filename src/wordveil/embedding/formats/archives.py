@@ -1,0 +1,164 @@
+"""Byte streams out of plain, gzipped and zipped files, guarded against bombs and pickles."""
+
+import gzip
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, BinaryIO, Final
+
+from wordveil.errors import FormatError
+
+__all__ = ["Source", "check_ratio", "open_source", "open_zip", "refuse_pickle", "zip_stream"]
+
+_GZIP: Final = b"\x1f\x8b"
+_ZIP: Final = b"PK\x03\x04"
+_BOMB_RATIO: Final = 100
+_BOMB_FLOOR: Final = 64 << 20
+_HEAD: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An open source of bytes: `name` says what it is for people, `size` is None where unknown."""
+
+    stream: "io.BufferedReader[Any]"
+    raw: BinaryIO
+    name: str
+    path: Path
+    size: int | None
+    raw_size: int
+
+    @property
+    def head(self) -> bytes:
+        """The first bytes of the content, without consuming them."""
+        return self.stream.peek(_HEAD)[:_HEAD]
+
+    def done(self) -> int:
+        """How many bytes of the file on disk have been read."""
+        return self.raw.tell()
+
+
+@contextmanager
+def open_source(path: Path, member: str | None = None) -> Iterator[Source]:
+    """Open `path` for reading, unpacking gzip or the one member of a zip on the way.
+
+    A zip of .npy arrays (an .npz) is handed out as it is, unless a member is named.
+    """
+    with ExitStack() as stack:
+        raw = stack.enter_context(io.BufferedReader(path.open("rb", buffering=0), _HEAD))
+        raw_size = path.stat().st_size
+        magic = raw.peek(4)[:4]
+        try:
+            if magic == _ZIP and not (member is None and is_npz(path)):
+                archive = stack.enter_context(open_zip(path))
+                info = _choose(path, archive, member)
+                packed = zip_stream(path, archive, info)
+                name, size = f"{path}({info.filename})", info.file_size
+            elif magic[:2] == _GZIP:
+                packed = _Guarded(gzip.GzipFile(fileobj=raw), raw, str(path))
+                name, size = str(path), None
+            else:
+                source = Source(raw, raw, str(path), path, raw_size, raw_size)
+                yield _checked(source)
+                return
+            stream = stack.enter_context(io.BufferedReader(packed, buffer_size=_HEAD))
+            yield _checked(Source(stream, raw, name, path, size, raw_size))
+        except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError):
+            raise FormatError(f"{path}: the compressed file is damaged or cut short.") from None
+
+
+def _checked(source: Source) -> Source:
+    if not source.head:
+        raise FormatError(f"{source.name}: the file is empty.")
+    refuse_pickle(source.head, source.name)
+    return source
+
+
+def refuse_pickle(head: bytes, name: str) -> None:
+    """Raise FormatError if the content is a Python pickle, whatever its name."""
+    if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+        raise FormatError(
+            f"{name}: is a Python pickle, which can run any code when it is opened, and never is here. "
+            "Hint: export the vectors with gensim's save_word2vec_format or NumPy's save."
+        )
+
+
+def is_npz(path: Path) -> bool:
+    """Tell whether a zip file holds .npy arrays only."""
+    with open_zip(path) as archive:
+        names = archive.namelist()
+    return bool(names) and all(name.endswith(".npy") for name in names)
+
+
+def open_zip(path: Path) -> zipfile.ZipFile:
+    """Open a zip file and check the names in it."""
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, NotImplementedError, ValueError):
+        raise FormatError(f"{path}: the zip file is damaged or cut short.") from None
+    for name in archive.namelist():
+        if ".." in PurePosixPath(name.replace("\\", "/")).parts or name.startswith(("/", "\\")):
+            archive.close()
+            raise FormatError(f"{path}: a member's name leads outside of the archive; refused.")
+    return archive
+
+
+def _choose(path: Path, archive: zipfile.ZipFile, member: str | None) -> zipfile.ZipInfo:
+    files = [info for info in archive.infolist() if not info.is_dir()]
+    if member is not None:
+        chosen = [info for info in files if info.filename == member]
+        if not chosen:
+            raise FormatError(f"{path}: has no member of that name. Hint: it has {_some_names(files)}.")
+        return chosen[0]
+    if len(files) != 1:
+        raise FormatError(
+            f"{path}: has {len(files)} members. Hint: name one with --member: {_some_names(files)}."
+        )
+    return files[0]
+
+
+def _some_names(files: list[zipfile.ZipInfo]) -> str:
+    names = [ascii(info.filename) for info in files[:5]]
+    return ", ".join(names) + (" …" if len(files) > 5 else "")
+
+
+def zip_stream(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> io.RawIOBase:
+    """Open one member, unless it is encrypted or expands like a bomb."""
+    name = f"{path}({info.filename})"
+    check_ratio(info.file_size, info.compress_size, name)
+    try:
+        member = archive.open(info)
+    except (RuntimeError, NotImplementedError):
+        raise FormatError(f"{name}: is encrypted or packed by an unknown method.") from None
+    return _Guarded(member, None, name)
+
+
+def check_ratio(unpacked: int, packed: int, name: str) -> None:
+    """Raise FormatError if content expands more than any real vectors do."""
+    if unpacked > _BOMB_FLOOR and unpacked > _BOMB_RATIO * max(packed, 1):
+        raise FormatError(
+            f"{name}: expands more than {_BOMB_RATIO} times, as no vectors do; refused as a bomb."
+        )
+
+
+class _Guarded(io.RawIOBase):
+    """A decompressing stream that stops when it has given far more than it has read."""
+
+    def __init__(self, inner: gzip.GzipFile | IO[bytes], raw: BinaryIO | None, name: str) -> None:
+        self._inner, self._raw, self._name = inner, raw, name
+        self._given = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
+        data = self._inner.read(len(buffer))
+        buffer[: len(data)] = data
+        self._given += len(data)
+        if self._raw is not None:
+            check_ratio(self._given, self._raw.tell(), self._name)
+        return len(data)

@@ -1,0 +1,135 @@
+""".npy with a word list beside it, and .npz with both; never with pickled objects."""
+
+import io
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+from numpy.lib import format as npy_format
+from numpy.typing import NDArray
+
+from wordveil.embedding.formats.archives import Source, open_zip, zip_stream
+from wordveil.embedding.formats.selection import Collector, ReadOptions
+from wordveil.errors import FormatError
+
+__all__ = ["read_npy", "read_npz", "read_word_list"]
+
+_BLOCK: Final = 4 << 20
+_LARGEST_LIST: Final = 1 << 30
+
+
+def read_word_list(path: Path) -> list[str]:
+    """Return the lines of a UTF-8 file, a word a line; blank lines at the end are left out."""
+    if path.stat().st_size > _LARGEST_LIST:
+        raise FormatError(f"{path}: is over 1 GiB, which is no word list.")
+    lines = path.read_bytes().rstrip(b"\r\n").split(b"\n")
+    words = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            words.append(line.rstrip(b"\r").decode("utf-8"))
+        except UnicodeDecodeError:
+            raise FormatError(f"{path}, line {number}: is not valid UTF-8.") from None
+    if words == [""]:
+        raise FormatError(f"{path}: the word list is empty.")
+    return words
+
+
+def read_npy(source: Source, options: ReadOptions, row_words: Path | None) -> Collector:
+    """Read a matrix whose rows belong to the lines of `row_words` (by default NAME.words.txt beside it)."""
+    listed = row_words or _beside(source.path)
+    words = read_word_list(listed)
+    shape, dtype = _header(source.stream, source.name, source.size)
+    if len(words) != shape[0]:
+        raise FormatError(f"{source.name}: has {shape[0]:,} rows, and {listed} has {len(words):,} words.")
+    return _take_rows(source, source.stream, words, shape, dtype, options)
+
+
+def _beside(path: Path) -> Path:
+    name = path.name.removesuffix(".gz").removesuffix(".zip").removesuffix(".npy")
+    listed = path.with_name(f"{name}.words.txt")
+    if not listed.exists():
+        raise FormatError(
+            f"{path}: the words of its rows are not known. "
+            f"Hint: give a file with a word a line as --row-words, or put {listed.name} beside it."
+        )
+    return listed
+
+
+def read_npz(source: Source, options: ReadOptions) -> Collector:
+    """Read the one table of numbers and the one list of words in an .npz file."""
+    with open_zip(source.path) as archive:
+        words: list[str] | None = None
+        table: str | None = None
+        for info in archive.infolist():
+            with io.BufferedReader(zip_stream(source.path, archive, info)) as stream:
+                name = f"{source.name}({info.filename})"
+                shape, dtype = _header(stream, name, info.file_size, words_too=True)
+                if dtype.kind == "U" and len(shape) == 1 and words is None:
+                    words = _read_exactly(stream, shape, dtype, name).tolist()
+                elif dtype.kind == "f" and len(shape) == 2 and table is None:
+                    table = info.filename
+                else:
+                    table, words = None, None
+                    break
+        if words is None or table is None:
+            raise FormatError(
+                f"{source.name}: must hold one table of floating point numbers and one list of words."
+            )
+        with io.BufferedReader(zip_stream(source.path, archive, archive.getinfo(table))) as stream:
+            shape, dtype = _header(stream, source.name, archive.getinfo(table).file_size)
+            if len(words) != shape[0]:
+                raise FormatError(f"{source.name}: has {shape[0]:,} rows and {len(words):,} words.")
+            return _take_rows(source, stream, words, shape, dtype, options)
+
+
+def _header(
+    stream: BinaryIO, name: str, size: int | None, *, words_too: bool = False
+) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Read an .npy header and refuse what can't be a table of numbers (or a list of words)."""
+    try:
+        version = npy_format.read_magic(stream)
+        read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
+        shape, by_column, dtype = read(stream)
+    except (ValueError, UnicodeDecodeError, SyntaxError):
+        raise FormatError(f"{name}: is not a sound .npy array.") from None
+    if dtype.hasobject:
+        raise FormatError(
+            f"{name}: holds pickled Python objects, which can run any code and are never opened here."
+        )
+    is_table = dtype.kind == "f" and len(shape) == 2 and shape[1] >= 1
+    is_list = words_too and dtype.kind == "U" and len(shape) == 1
+    if not (is_table or is_list) or (by_column and min(shape) > 1):
+        raise FormatError(f"{name}: must be a table of floating point numbers, a row a word, in C order.")
+    needed = dtype.itemsize * int(np.prod(shape, dtype=object))
+    if size is not None and needed > size:
+        raise FormatError(f"{name}: its header says {needed:,} bytes, more than the file holds.")
+    return shape, dtype
+
+
+def _read_exactly(stream: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any], name: str) -> NDArray[Any]:
+    needed = dtype.itemsize * int(np.prod(shape, dtype=object))
+    data = stream.read(needed)
+    if len(data) != needed:
+        raise FormatError(f"{name}: is cut short.")
+    return np.frombuffer(data, dtype=dtype).reshape(shape)
+
+
+def _take_rows(
+    source: Source,
+    stream: BinaryIO,
+    words: list[str],
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    options: ReadOptions,
+) -> Collector:
+    rows, dim = shape
+    collector = Collector(dim, options, rows if source.size is not None else None)
+    step = max(1, _BLOCK // (dtype.itemsize * dim))
+    for start in range(0, rows, step):
+        count = min(step, rows - start)
+        block = _read_exactly(stream, (count, dim), dtype, source.name)
+        collector.add(words[start : start + count], block)
+        options.progress(source.done(), source.raw_size)
+        if collector.full:
+            break
+    return collector

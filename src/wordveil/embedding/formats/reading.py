@@ -1,0 +1,108 @@
+"""Any source of vectors by its content: which reader fits, and what it gives."""
+
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+from wordveil.embedding.formats.archives import Source, open_source
+from wordveil.embedding.formats.fasttext_model import MAGIC, read_fasttext_model
+from wordveil.embedding.formats.numbers import is_number
+from wordveil.embedding.formats.numpy_files import read_npy, read_npz
+from wordveil.embedding.formats.selection import Collector, ReadOptions, Summary
+from wordveil.embedding.formats.text import parse_header, read_text
+from wordveil.embedding.formats.word2vec_binary import read_word2vec_binary
+from wordveil.embedding.vectors import Embedding, Provenance
+from wordveil.errors import FormatError, ParameterError
+
+__all__ = ["FORMATS", "Format", "detect_format", "read_embedding"]
+
+Format = Literal["glove", "word2vec", "word2vec-binary", "fasttext", "npy", "npz"]
+FORMATS: Final[tuple[str, ...]] = get_args(Format)
+
+
+def read_embedding(
+    path: str | Path,
+    *,
+    format: Format | None = None,
+    member: str | None = None,
+    row_words: str | Path | None = None,
+    options: ReadOptions = ReadOptions(),
+    provenance: Provenance | None = None,
+) -> tuple[Embedding, Summary]:
+    r"""Read vectors from a file and tell what was left out.
+
+    Parameters
+    ----------
+    path : path
+        GloVe or word2vec text, fastText .vec, word2vec binary, fastText .bin, .npy or .npz; plain or
+        gzipped, or the one member of a .zip.
+    format : str, optional
+        One of `FORMATS`; found out from the content if not given.
+    member : str, optional
+        Which member of a zip file.
+    row_words : path, optional
+        For .npy: a file with the word of each row, a word a line; by default NAME.words.txt beside it.
+    options : ReadOptions
+        What to keep.
+    provenance : Provenance, optional
+        By default the file's name as name and source.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "tiny.txt"
+    >>> _ = file.write_text("cat 1.0 0.5\ndog 0.9 0.4\n")
+    >>> embedding, summary = read_embedding(file)
+    >>> embedding.words, summary.sentences()
+    (('cat', 'dog'), [])
+    """
+    if format is not None and format not in FORMATS:
+        raise ParameterError(f"The 'format' parameter of read_embedding must be one of {', '.join(FORMATS)}.")
+    path = Path(path)
+    listed = None if row_words is None else Path(row_words)
+    with open_source(path, member) as source:
+        kind = format or detect_format(source)
+        if listed is not None and kind != "npy":
+            raise ParameterError("Row words (--row-words) go with an .npy file only.")
+        collector = _read(kind, source, options, listed)
+    return collector.finish(provenance or Provenance(name=path.name, source=path.name))
+
+
+def _read(kind: str, source: Source, options: ReadOptions, row_words: Path | None) -> Collector:
+    match kind:
+        case "npy":
+            return read_npy(source, options, row_words)
+        case "npz":
+            return read_npz(source, options)
+        case "fasttext":
+            return read_fasttext_model(source, options)
+        case "word2vec-binary":
+            return read_word2vec_binary(source, options)
+        case _:
+            return read_text(source, options, header=kind == "word2vec")
+
+
+def detect_format(source: Source) -> str:
+    """Return the format of a source, by its first bytes."""
+    head = source.head
+    if head.startswith(b"\x93NUMPY"):
+        return "npy"
+    if head.startswith(b"PK\x03\x04"):
+        return "npz"
+    if head.startswith(MAGIC):
+        return "fasttext"
+    line, _, rest = head.partition(b"\n")
+    header = parse_header(line)
+    if header is None:
+        if b"\0" in head:
+            raise FormatError(
+                f"{source.name}: is of no known format. Hint: --format is one of {', '.join(FORMATS)}."
+            )
+        return "glove"
+    return "word2vec" if _goes_on_as_text(rest, header[1]) else "word2vec-binary"
+
+
+def _goes_on_as_text(rest: bytes, dim: int) -> bool:
+    """Tell whether what follows a header is text: its first numbers are decimal."""
+    fields = rest[: 64 + 4 * dim].split(b"\n")[0].split()
+    numbers = fields[1:-1] if len(fields) > 2 else fields[1:]
+    return not rest or (bool(numbers) and is_number(numbers[-1]))

@@ -1,0 +1,71 @@
+"""Centroid, covariance and eigenbasis of an embedding: computed once, shared by every λ."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Spectrum", "compute_spectrum", "project_rows"]
+
+_BLOCK_ROWS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Spectrum:
+    """The second-order picture of a set of vectors, in float64.
+
+    Attributes
+    ----------
+    centroid : array of shape (m,)
+        The mean vector.
+    mean_variance : float
+        The mean of the m sample variances; what the covariance is divided by.
+    eigenvalues : array of shape (m,)
+        Those of Σ = sample covariance / mean_variance, ascending; their sum is m.
+        All zero where every vector is the same.
+    axes : array of shape (m, m)
+        Column j is the unit eigenvector of `eigenvalues[j]`; its largest entry is positive.
+    """
+
+    centroid: NDArray[np.float64]
+    mean_variance: float
+    eigenvalues: NDArray[np.float64]
+    axes: NDArray[np.float64]
+
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """Σ itself, rebuilt from its eigenbasis."""
+        sigma = (self.axes * self.eigenvalues) @ self.axes.T
+        return np.asarray((sigma + sigma.T) / 2.0)
+
+
+def compute_spectrum(vectors: NDArray[np.float32]) -> Spectrum:
+    """Return the spectrum of the rows of `vectors`, in blocks, so that memory stays bounded."""
+    rows, dim = vectors.shape
+    centroid = np.zeros(dim)
+    for start in range(0, rows, _BLOCK_ROWS):
+        centroid += vectors[start : start + _BLOCK_ROWS].sum(axis=0, dtype=np.float64)
+    centroid /= rows
+    scatter = np.zeros((dim, dim))
+    for start in range(0, rows, _BLOCK_ROWS):
+        centred = vectors[start : start + _BLOCK_ROWS] - centroid
+        scatter += centred.T @ centred
+    mean_variance = float(np.trace(scatter)) / (rows - 1) / dim
+    if mean_variance > 0.0:
+        scatter *= dim / np.trace(scatter)
+    eigenvalues, axes = np.linalg.eigh(scatter)
+    eigenvalues = np.maximum(eigenvalues, 0.0)
+    axes *= np.where(axes[np.abs(axes).argmax(axis=0), np.arange(dim)] < 0.0, -1.0, 1.0)
+    for array in (centroid, eigenvalues, axes):
+        array.flags.writeable = False
+    return Spectrum(centroid, mean_variance, eigenvalues, axes)
+
+
+def project_rows(vectors: NDArray[np.float32], spectrum: Spectrum, k: int) -> NDArray[np.float32]:
+    """Return the coordinates of the rows on the top `k` principal axes, strongest first."""
+    axes = spectrum.axes[:, ::-1][:, :k]
+    projected = np.empty((len(vectors), k), dtype=np.float32)
+    for start in range(0, len(vectors), _BLOCK_ROWS):
+        block = vectors[start : start + _BLOCK_ROWS].astype(np.float64)
+        projected[start : start + _BLOCK_ROWS] = block @ axes
+    return projected

@@ -1,0 +1,195 @@
+"""The installed command, as a person runs it: a process of its own, a pipe, a terminal, Ctrl-C."""
+
+import json
+import os
+import pty
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import wordveil
+from wordveil.cli import main as cli
+from wordveil.embedding.catalog import user_folder
+
+SCRIPT = shutil.which("wordveil", path=str(Path(sys.executable).parent)) or "wordveil is not installed"
+GOOD = b"cat 1.0 0.5\ndog 0.9 0.4\ncar 0.1 0.9\n"
+
+
+def run(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([SCRIPT, *map(str, arguments)], capture_output=True, text=True, **options)  # type: ignore[call-overload, no-any-return]  # options pass through
+
+
+def test_version() -> None:
+    done = run("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"wordveil {wordveil.__version__}\n", "")
+
+
+def test_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "wordveil", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"wordveil {wordveil.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["embedding", "import", "--help"]])
+def test_help(arguments: list[str]) -> None:
+    done = run(*arguments)
+    assert done.returncode == 0
+    assert "Usage: wordveil" in done.stdout
+
+
+def test_a_bare_command_shows_help_and_fails() -> None:
+    done = run("embedding")
+    assert done.returncode == 2
+    assert "import" in done.stdout + done.stderr
+
+
+def test_import_list_info(tmp_path: Path) -> None:
+    path = tmp_path / "v.txt"
+    path.write_bytes(GOOD)
+    only = tmp_path / "only.txt"
+    only.write_text("cat\ncar\ncow\n")
+    done = run("embedding", "import", path, "--name", "mine", "--only-words", only, "--licence", "CC0",
+               "--dtype", "float16", "--unit", "--lowercase")  # fmt: skip
+    assert done.returncode == 0
+    assert done.stdout.startswith("mine: 2 words, 2 dimensions, in ")
+    assert done.stderr == "note: 1 words of the list are not in the source.\n"
+    listed = json.loads(run("embedding", "list", "--json").stdout)
+    assert [(entry["name"], entry["words"]) for entry in listed] == [("glove-840b-300d", 33_752), ("mine", 2)]
+    assert "mine" in run("embedding", "list").stdout
+    facts = json.loads(run("embedding", "info", "mine", "--verify", "--json").stdout)
+    assert (facts["words"], facts["dims"], facts["licence"], facts["verified"]) == (2, 2, "CC0", True)
+    assert facts["preprocessing"] == "lower-cased, unit length, float16"
+    assert list(facts["neighbours"]) == ["cat", "car"]
+
+
+def test_info_of_the_default_vectors() -> None:
+    done = run("embedding", "info", "--word", "boston")
+    assert done.returncode == 0
+    assert "words that match [a-z0-9]+(?:['-][a-z0-9]+)*" in done.stdout
+    assert "near boston" in done.stdout
+    assert "chicago" in done.stdout
+
+
+def test_the_reader_of_a_pipe_may_go_away() -> None:
+    done = subprocess.run(
+        f"{SCRIPT} embedding info | true", shell=True, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+
+
+def test_a_closed_output_is_no_traceback() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as output:
+        done = subprocess.run(
+            [SCRIPT, "embedding", "info"], stdout=output, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_progress_on_a_terminal_and_none_in_a_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "v.txt"
+    path.write_bytes(b"".join(b"w%d 1.5 2.5 3.5\n" % i for i in range(300_000)))
+    assert run("embedding", "import", path, "--name", "quiet").stderr == ""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [SCRIPT, "embedding", "import", str(path), "--name", "loud"],
+        stderr=theirs, stdout=subprocess.DEVNULL, env=os.environ | {"TERM": "xterm"},
+    ) as process:  # fmt: skip
+        os.close(theirs)
+        seen = b""
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:
+                break
+            if not part:
+                break
+            seen += part
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"reading v.txt" in seen
+
+
+def test_a_disk_that_fills_up_is_the_environments_fault(tmp_path: Path) -> None:
+    path = tmp_path / "v.txt"
+    path.write_bytes(b"".join(b"w%d 1.5 2.5 3.5\n" % i for i in range(30_000)))
+    assert run("embedding", "import", path, "--name", "mine", "--first", "10").returncode == 0
+    before = (user_folder() / "mine.safetensors").read_bytes()
+    done = run(
+        "embedding", "import", path, "--name", "mine", "--force",
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 18, 1 << 18)),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "File too large" in done.stderr
+    assert [(p.name, p.read_bytes()) for p in user_folder().iterdir()] == [("mine.safetensors", before)]
+
+
+def test_ctrl_c_is_130_and_leaves_nothing(tmp_path: Path) -> None:
+    fifo = tmp_path / "slow.txt"
+    os.mkfifo(fifo)
+    command = [SCRIPT, "embedding", "import", str(fifo), "--name", "mine"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with fifo.open("wb") as writer, process:
+        writer.write(GOOD)
+        writer.flush()
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=20)
+    assert (process.returncode, told) == (130, "wordveil: stopped.\n")
+    assert not user_folder().exists() or not list(user_folder().iterdir())
+
+
+def test_without_permission_it_is_the_environments_fault(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "vectors.txt")
+
+    monkeypatch.setattr("wordveil.cli.embedding.load_embedding", denied)
+    assert cli.main(["embedding", "info"]) == 1
+    assert capsys.readouterr().err == "wordveil: vectors.txt: Permission denied.\n"
+
+
+def test_a_bug_is_one_line_without_the_text_of_the_exception(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("my secret message")
+
+    monkeypatch.setattr("wordveil.cli.embedding.load_embedding", broken)
+    assert cli.main(["embedding", "info"]) == 1
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "unforeseen RuntimeError" in told
+    assert "secret" not in told
+    monkeypatch.setenv("WORDVEIL_DEBUG", "1")
+    assert cli.main(["embedding", "info"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (MemoryError(), 1, "not enough memory"),
+        (wordveil.MissingExtraError("p", "e", "This"), 1, "pip install"),
+        (KeyboardInterrupt(), 130, "stopped"),
+    ],
+)
+def test_other_failures(
+    error: BaseException, code: int, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    def broken(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("wordveil.cli.embedding.load_embedding", broken)
+    assert cli.main(["embedding", "info"]) == code
+    assert told in capsys.readouterr().err

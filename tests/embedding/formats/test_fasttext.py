@@ -1,0 +1,85 @@
+"""A small real fastText model, made here with the fastText library."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import fasttext
+import numpy as np
+import pytest
+
+import wordveil as wv
+
+
+@pytest.fixture(scope="module")
+def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fasttext")
+    text = folder / "text.txt"
+    words = ["monday", "tuesday", "naïve", "flight", "boston", "ticket", "delay"]
+    draws = np.random.default_rng(1)
+    text.write_text("\n".join(" ".join(draws.choice(words, 8)) for _ in range(200)))
+    path = folder / "model.bin"
+    _train(text).save_model(str(path))
+    return path
+
+
+def _train(text: Path) -> Any:
+    for _ in range(20):
+        try:
+            return fasttext.train_unsupervised(
+                str(text), dim=10, minCount=1, bucket=1000, epoch=1, thread=1, verbose=0
+            )
+        except RuntimeError:  # some fits of this library stop with a NaN
+            continue
+    raise RuntimeError("20 fits of fastText in a row have failed")
+
+
+def test_own_words(model_path: Path) -> None:
+    model = fasttext.load_model(str(model_path))
+    emb, _ = wv.read_embedding(model_path)
+    assert emb.dim == 10
+    assert {"monday", "naïve"} <= set(emb.words)
+    np.testing.assert_array_equal(emb.vector("monday"), model.get_word_vector("monday"))
+
+
+def test_a_word_list_gets_vectors_from_n_grams(model_path: Path) -> None:
+    model = fasttext.load_model(str(model_path))
+    only = frozenset({"mondayy", "bostn", "flight"})
+    emb, summary = wv.read_embedding(model_path, options=wv.ReadOptions(only=only))
+    assert set(emb.words) == only
+    assert summary.missing == 0
+    np.testing.assert_array_equal(emb.vector("bostn"), model.get_word_vector("bostn"))
+
+
+@pytest.mark.parametrize("kept", [3, 20, 60, 100, 160, 300, 0.5, 0.999])
+def test_a_model_that_is_cut_short_is_refused(kept: float, model_path: Path, tmp_path: Path) -> None:
+    data = model_path.read_bytes()
+    cut = int(kept * len(data)) if kept < 1 else int(kept)
+    path = tmp_path / "cut.bin"
+    path.write_bytes(data[:cut])
+    with pytest.raises(wv.FormatError, match=r"cut short|no known format|no numbers|not valid UTF-8"):
+        wv.read_embedding(path)
+
+
+def test_a_model_that_lies_about_its_size_is_refused(model_path: Path, tmp_path: Path) -> None:
+    data = bytearray(model_path.read_bytes())
+    data[64:68] = (2**31 - 1).to_bytes(4, "little")
+    (tmp_path / "lie.bin").write_bytes(data)
+    with pytest.raises(wv.FormatError, match="cut short"):
+        wv.read_embedding(tmp_path / "lie.bin")
+
+
+def test_a_packed_model_is_refused(model_path: Path, tmp_path: Path) -> None:
+    import gzip
+
+    (tmp_path / "m.bin.gz").write_bytes(gzip.compress(model_path.read_bytes()))
+    with pytest.raises(wv.FormatError, match="unpack"):
+        wv.read_embedding(tmp_path / "m.bin.gz")
+
+
+def test_without_the_extra_one_line_says_what_to_install(
+    model_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "fasttext", None)
+    with pytest.raises(wv.MissingExtraError, match=r"pip install 'wordveil\[fasttext\]'"):
+        wv.read_embedding(model_path)

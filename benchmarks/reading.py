@@ -9,6 +9,7 @@ default vectors with as many digits as GloVe has; the large file is made up.
 
 import argparse
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -46,7 +47,9 @@ def report(repeat: int, large: int, out: Path) -> None:
         results["large"] = best("arrow", made, 1)
         made.unlink()
     slow = results["gensim"]["seconds"]
-    print(f"reading {glove.stat().st_size / 1e6:.0f} MB of GloVe text, 2 cores, best of {repeat}")
+    print(
+        f"reading {glove.stat().st_size / 1e6:.0f} MB of GloVe text, {os.cpu_count()} cores, best of {repeat}"
+    )
     for what, row in results.items():
         ratio = (
             "" if what in ("gensim", "large") else f"  {slow / row['seconds']:5.1f} times as fast as gensim"
@@ -60,7 +63,7 @@ def report(repeat: int, large: int, out: Path) -> None:
         "made_by": "make bench",
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "cores": 2,
+        "cores": os.cpu_count(),
         "versions": {name: version(name) for name in packages},
         "file_bytes": glove.stat().st_size,
         "results": results | {"default": opened},
@@ -80,18 +83,23 @@ def best(what: str, path: Path, repeat: int) -> dict[str, Any]:
 
 def measure(what: str, path: str) -> dict[str, Any]:
     read = {"gensim": by_gensim, "default": by_default, "arrow": by_arrow, "numpy": by_numpy}[what]()
-    before = peak()
+    before = memory("VmRSS")
     start = time.perf_counter()
     words, dim = read(path)
     seconds = time.perf_counter() - start
     matrix = words * dim * 4
-    return {"words": words, "dims": dim, "seconds": seconds, "memory_ratio": (peak() - before) / matrix}
+    return {
+        "words": words,
+        "dims": dim,
+        "seconds": seconds,
+        "memory_ratio": (memory("VmHWM") - before) / matrix,
+    }
 
 
-def peak() -> int:
+def memory(kind: str) -> int:
     # Linux keeps ru_maxrss of the parent across fork and exec; this counts the process alone.
     status = Path("/proc/self/status").read_text(encoding="ascii")
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) * 1024
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(kind)) * 1024
 
 
 def by_gensim() -> Any:

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,11 @@ def test_errors_are_also_the_builtin_kind(error: WordveilError, builtin: type[Ex
 
 def test_a_failed_lookup_reads_as_a_sentence() -> None:
     assert str(UnknownNameError("There is no such word.")) == "There is no such word."
+
+
+def test_a_missing_extra_survives_a_worker_pool() -> None:
+    error = MissingExtraError("p", "e", "This")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
 def test_a_missing_extra_says_what_to_install() -> None:

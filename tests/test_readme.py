@@ -37,4 +37,5 @@ def test_shell_sessions(page: str, command: str, shown: str) -> None:
     program, *arguments = shlex.split(command)
     assert program == "wordveil"
     done = subprocess.run([script, *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == shown.split()

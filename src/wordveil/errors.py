@@ -1,11 +1,12 @@
 """What wordveil refuses, in one line each: what is wrong, where, and what to do."""
 
 import math
-from typing import SupportsFloat, SupportsIndex
+from typing import Self, SupportsFloat, SupportsIndex
 
 __all__ = [
     "FormatError",
     "IntegrityError",
+    "MachineError",
     "MissingExtraError",
     "ParameterError",
     "PrivacyWarning",
@@ -40,13 +41,21 @@ class UnknownNameError(WordveilError, KeyError):
     __str__ = Exception.__str__
 
 
-class MissingExtraError(WordveilError, ImportError):
+class MachineError(WordveilError):
+    """The machine lacks something: a folder that can be written to, a program, an extra."""
+
+
+class MissingExtraError(MachineError, ImportError):
     """An optional dependency is not installed."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
+        self._given = (package, extra, purpose)
         super().__init__(
             f"{purpose} needs {package}, which is not installed. Hint: pip install 'wordveil[{extra}]'."
         )
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str, str]]:
+        return type(self), self._given
 
 
 class PrivacyWarning(UserWarning):

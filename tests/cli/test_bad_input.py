@@ -20,12 +20,19 @@ from wordveil.embedding.formats import numbers
 GOOD = b"cat 1.0 0.5\ndog 0.9 0.4\n"
 
 
-def zipped(**members: bytes) -> bytes:
+def zipped(method: int = zipfile.ZIP_DEFLATED, /, **members: bytes) -> bytes:
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w", method) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
     return buffer.getvalue()
+
+
+def encrypted() -> bytes:
+    data = bytearray(zipped(a=GOOD))
+    for signature, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.index(signature) + place] |= 1
+    return bytes(data)
 
 
 def npy(array: np.ndarray) -> bytes:
@@ -114,7 +121,25 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "an .npz with too many words": (lambda: npz(w=np.array(["a", "b", "c"]), v=np.ones((2, 2))), "2 rows and 3 words"),
     "a zip bomb": (lambda: zipped(bomb=b"a 0\n" * (20 << 20)), "refused as a bomb"),
-    "a gzip bomb": (lambda: gzip.compress(b"a 0\n" + b" " * (80 << 20)), "bomb|over 16 MiB"),
+    "a gzip bomb": (lambda: gzip.compress(b"a 0\n" * (20 << 20)), "refused as a bomb"),
+    "an encrypted zip": (encrypted, "encrypted"),
+    "a zip packed by bzip2": (lambda: zipped(zipfile.ZIP_BZIP2, a=GOOD), "another method than deflate"),
+    "a header of monstrous dimensions": (
+        lambda: b"2 999999999999\n" + GOOD, "line 2: has 3 fields where a word and 999999999999 numbers"
+    ),
+    "a control character between numbers": (
+        lambda: b"cat 1.0 0.5\ndog 0.9\x010.4\n", "line 2: has 2 fields"
+    ),
+    "an .npy of negative length": (lambda: npy(np.zeros((2, 2))).replace(b"(2, 2)", b"(-2,2)"), "not a sound .npy"),
+    "an .npy whose length is true": (lambda: npy(np.zeros((2, 2))).replace(b"(2, 2), }", b"(True,2)}"), "not a sound"),
+    "an .npy whose header does not end": (
+        lambda: npy(np.zeros((2, 2))).replace(b"(2, 2), }", b"((((((((("), "not a sound .npy"
+    ),
+    "an .npz of words of no length": (lambda: npz(w=np.array(["", ""]), v=np.ones((2, 2))), "not a sound|at least 2"),
+    "an .npz of impossible letters": (
+        lambda: npz(w=np.array([0x7FFFFFFF, 1], dtype=np.uint32).view("<U1"), v=np.ones((2, 2))),
+        "not valid Unicode",
+    ),
     "a zip with .. in it": (lambda: zipped(**{"../cat.txt": GOOD}), "outside of the archive"),
     "a zip with an absolute name": (lambda: zipped(**{"/cat.txt": GOOD}), "outside of the archive"),
     "a zip of several members": (lambda: zipped(a=GOOD, b=GOOD), "--member"),
@@ -125,7 +150,7 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     "one word": (lambda: b"cat 1.0 0.5\n", "at least 2 words"),
     "one word twice": (lambda: b"cat 1.0 0.5\ncat 1.0 0.5\n", "at least 2 words"),
     "bytes of no format": (lambda: b"\0\1\2\3" * 50, "of no known format"),
-    "a line without an end": (lambda: b"cat " + b"1 " * (9 << 20), "over 16 MiB|at least 2 words"),
+    "a line without an end": (lambda: b"cat " + b"1 " * (9 << 20), "over 16 MiB"),
 }  # fmt: skip
 
 
@@ -221,6 +246,7 @@ def test_strict_refuses_repeats(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["embedding", "info", "glove-840b-300"], "did you mean 'glove-840b-300d'?"),
         (["embedding", "info", "nothing"], "'wordveil embedding list' shows the names"),
         (["embedding", "info", "--word", "notaword"], "The word is not among the 33,752"),
+        (["embedding", "import", "{good}", "--name", "new", "--member", "c"], "is not a zip file"),
         (["embedding", "lst"], "No such command 'lst'"),
         (["embedding", "info", "--wrong"], "No such option: --wrong"),
     ],

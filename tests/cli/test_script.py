@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,46 @@ def test_info_of_the_default_vectors() -> None:
     assert "words that match [a-z0-9]+(?:['-][a-z0-9]+)*" in done.stdout
     assert "near boston" in done.stdout
     assert "chicago" in done.stdout
+
+
+def test_standard_input() -> None:
+    done = run("embedding", "import", "-", "--name", "mine", input=GOOD.decode())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("mine: 3 words")
+
+
+def test_a_zip_in_a_pipe_is_refused_in_one_line(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "v.zip", "w") as archive:
+        archive.writestr("a", GOOD)
+    with (tmp_path / "v.zip").open("rb") as file:
+        done = run("embedding", "import", "-", "--name", "mine", stdin=file)
+    assert done.returncode == 2
+    assert "can't be read from a pipe" in done.stderr
+
+
+def test_a_terminal_of_few_letters_and_a_closed_output(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("東京 1 2\n大阪 2 1\n", encoding="utf-8")
+    done = run("embedding", "info", tmp_path / "v.txt", env=os.environ | {"PYTHONIOENCODING": "latin-1"})
+    assert (done.returncode, done.stderr) == (0, "")
+    closed = subprocess.run(f"{SCRIPT} --version >&-", shell=True, capture_output=True, check=False)
+    assert (closed.returncode, closed.stderr) == (0, b"")
+
+
+def test_an_odd_file_name_can_be_imported(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"v\xff[red].txt")
+    path.write_bytes(GOOD)
+    assert run("embedding", "import", path, "--name", "mine").returncode == 0
+    assert "v?[red].txt" in run("embedding", "info", "mine").stdout
+
+
+def test_a_data_folder_that_cannot_be_made_is_the_environments_fault(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_bytes(GOOD)
+    done = run(
+        "embedding", "import", tmp_path / "v.txt", "--name", "mine",
+        env=os.environ | {"XDG_DATA_HOME": os.devnull},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "can't be made" in done.stderr
 
 
 def test_the_reader_of_a_pipe_may_go_away() -> None:

@@ -65,6 +65,26 @@ def test_too_large_for_float16_names_the_word(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_a_projection_is_not_stored(emb: wv.Embedding, tmp_path: Path) -> None:
+    with pytest.raises(wv.ParameterError, match="project it after loading"):
+        save_store(emb.project(2), tmp_path / "x")
+
+
+def test_metadata_that_would_write_on_the_terminal_is_refused(tmp_path: Path) -> None:
+    tensors, metadata = good_parts()
+    save_file(tensors, tmp_path / "x", metadata | {"name": "\x1b[2J"})
+    with pytest.raises(wv.FormatError, match="control characters"):
+        open_store(tmp_path / "x")
+
+
+def test_a_single_vector_that_is_not_finite(tmp_path: Path) -> None:
+    tensors, metadata = good_parts()
+    tensors["vectors"] = np.full((2, 3), np.inf, dtype=np.float32)
+    save_file(tensors, tmp_path / "x", metadata)
+    with pytest.raises(wv.FormatError, match="not a finite number"):
+        open_store(tmp_path / "x").vector("a")
+
+
 def test_unknown_dtype(emb: wv.Embedding, tmp_path: Path) -> None:
     with pytest.raises(wv.ParameterError, match="'dtype'"):
         save_store(emb, tmp_path / "x", dtype="int8")  # type: ignore[arg-type]  # that is the test
@@ -188,7 +208,8 @@ else:
         for block in blocks(*given):
             print("writing", flush=True)
             yield block
-            time.sleep(30)
+            for _ in range(600):  # in steps: a signal just before one long sleep would wait for its end
+                time.sleep(0.05)
     store._little_endian_blocks = slowly
 store.save_store(emb, path, force=True)
 """

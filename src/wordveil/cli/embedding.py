@@ -11,6 +11,7 @@ from rich.text import Text
 
 from wordveil.cli.console import output, reading_progress
 from wordveil.embedding import Embedding, Provenance, load_embedding, open_store
+from wordveil.embedding.arrays import row_norms
 from wordveil.embedding.catalog import (
     DEFAULT_NAME,
     Entry,
@@ -42,7 +43,7 @@ def list_(as_json: _JSON = False) -> None:
     for row in rows:
         size = [f"{row['words']:,}", str(row["dims"])] if "words" in row else ["damaged", ""]
         mark = " (default)" if row["name"] == DEFAULT_NAME else ""
-        table.add_row(f"{row['name']}{mark}", *size, str(row["origin"]))
+        table.add_row(Text(f"{row['name']}{mark}"), *size, Text(str(row["origin"])))
     output().print(table)
 
 
@@ -89,7 +90,7 @@ def info(
 
 
 def _facts(embedding: Embedding, asked: list[str] | None, *, verified: bool) -> dict[str, Any]:
-    norms = np.linalg.norm(embedding.vectors, axis=1)
+    norms = row_norms(embedding.vectors)
     shown = asked or [word for word in _SHOWN_WORDS if word in embedding]
     if not shown:
         shown = [embedding.words[i] for i in np.linspace(0, len(embedding) - 1, 4, dtype=int)]
@@ -170,15 +171,15 @@ def import_(
 ) -> None:
     """Import vectors from a file, so that they can be asked for by name everywhere."""
     check_new_name(name, force=force)
-    only = None if only_words is None else frozenset(read_word_list(only_words))
+    only = None if only_words is None else frozenset(filter(None, read_word_list(only_words)))
     changes = {"lower-cased": lowercase, "unit length": unit, "float16": dtype == "float16"}
     about = Provenance(
         name=name,
-        source=source or file.name,
+        source=source or _shown(file.name),
         licence=licence,
         preprocessing=", ".join(change for change, made in changes.items() if made),
     )
-    with reading_progress(f"reading {file.name}") as progress:
+    with reading_progress(f"reading {_shown(file.name)}") as progress:
         embedding, summary = read_embedding(
             file,
             format=format,
@@ -191,3 +192,8 @@ def import_(
     for sentence in summary.sentences():
         typer.echo(f"note: {sentence}", err=True)
     typer.echo(f"{name}: {len(embedding):,} words, {embedding.dim} dimensions, in {path}")
+
+
+def _shown(name: str) -> str:
+    """Return the name of a file with everything that can't be printed replaced."""
+    return "".join(letter if letter.isprintable() else "?" for letter in name)

@@ -3,17 +3,19 @@
 0 is success, 2 bad input (usage too), 1 the environment (disk, permission, a missing extra), 130 Ctrl-C.
 """
 
+import io
 import os
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 import wordveil
 from wordveil.cli import embedding
-from wordveil.errors import MissingExtraError, WordveilError
+from wordveil.errors import MachineError, WordveilError
 
 __all__ = ["app", "main"]
 
@@ -45,6 +47,10 @@ def _root(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    if sys.stdout is None:  # closed by whoever started us
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  # for as long as we run
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a word that can't be shown is no failure
     try:
         code = app(args=arguments, prog_name="wordveil", standalone_mode=False)
         sys.stdout.flush()
@@ -56,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _BROKEN_PIPE
     except typer.TyperException as error:
         return _usage(error)
-    except MissingExtraError as error:
+    except MachineError as error:
         return _fail(str(error), 1)
     except WordveilError as error:
         return _fail(str(error), 2)

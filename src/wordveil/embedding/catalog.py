@@ -81,10 +81,11 @@ def load_embedding(source: str | Path | None = None) -> Embedding:
     if source is None:
         source = DEFAULT_NAME
     path = source if isinstance(source, Path) else _resolve(source)
-    with path.open("rb") as file:
-        head = file.read(16)
-    if looks_like_store(head):
-        return open_store(path)
+    if path.is_file():  # a pipe can be read only once
+        with path.open("rb") as file:
+            head = file.read(16)
+        if looks_like_store(head):
+            return open_store(path)
     embedding, _ = read_embedding(path)
     return embedding
 
@@ -111,7 +112,6 @@ def import_embedding(
 ) -> Path:
     """Store `embedding` in the user's data folder, so that it can be asked for as `name`."""
     path = check_new_name(name, force=force)
-    path.parent.mkdir(parents=True, exist_ok=True)
     save_store(embedding, path, dtype=dtype, force=force)
     return path
 

@@ -1,16 +1,19 @@
 """Centroid, covariance and eigenbasis of an embedding: computed once, shared by every λ."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from wordveil.embedding.arrays import locked
 
 __all__ = ["Spectrum", "compute_spectrum", "project_rows"]
 
 _BLOCK_ROWS = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Spectrum:
     """The second-order picture of a set of vectors, in float64.
 
@@ -31,6 +34,14 @@ class Spectrum:
     mean_variance: float
     eigenvalues: NDArray[np.float64]
     axes: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for name in ("centroid", "eigenvalues", "axes"):
+            object.__setattr__(self, name, locked(getattr(self, name)))
+
+    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
+        # Unpickled arrays could be written to; made anew, they are locked again.
+        return type(self), (self.centroid, self.mean_variance, self.eigenvalues, self.axes)
 
     @property
     def covariance(self) -> NDArray[np.float64]:
@@ -56,8 +67,6 @@ def compute_spectrum(vectors: NDArray[np.float32]) -> Spectrum:
     eigenvalues, axes = np.linalg.eigh(scatter)
     eigenvalues = np.maximum(eigenvalues, 0.0)
     axes *= np.where(axes[np.abs(axes).argmax(axis=0), np.arange(dim)] < 0.0, -1.0, 1.0)
-    for array in (centroid, eigenvalues, axes):
-        array.flags.writeable = False
     return Spectrum(centroid, mean_variance, eigenvalues, axes)
 
 

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from wordveil.embedding.arrays import first_not_finite
 from wordveil.embedding.atomic import atomic_write
 from wordveil.embedding.fingerprint import fingerprint_of, pack_words
-from wordveil.embedding.vectors import Embedding, Provenance, first_not_finite, is_plain_word
-from wordveil.errors import FormatError, parameter_error
+from wordveil.embedding.vectors import Embedding, Provenance, is_plain_word
+from wordveil.errors import FormatError, MachineError, ParameterError, parameter_error
 
 __all__ = ["StoreDtype", "looks_like_store", "open_store", "save_store"]
 
@@ -44,6 +45,10 @@ def save_store(
     """
     if dtype not in _DTYPES:
         raise parameter_error("dtype", "save_store", "be 'float16' or 'float32'", dtype)
+    if embedding._derived:
+        raise ParameterError(
+            "A projection is not stored. Hint: store the whole embedding and project it after loading."
+        )
     blob, offsets = pack_words(embedding.words)
     vectors = embedding.vectors if dtype == "float32" else _narrowed(embedding)
     fingerprint = fingerprint_of(blob, offsets, vectors)
@@ -57,6 +62,7 @@ def save_store(
         "fingerprint": fingerprint,
     }
     header = _header(metadata, dtype, vectors.shape, len(blob))
+    _make_folder(path.parent)
     with atomic_write(path, force=force) as file:
         file.write(header)
         for block in _little_endian_blocks(vectors, dtype):
@@ -64,6 +70,13 @@ def save_store(
         file.write(offsets.astype("<i8").tobytes())
         file.write(blob.tobytes())
     return fingerprint
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MachineError(f"{folder}: can't be made: {error.strerror}.") from None
 
 
 def _narrowed(embedding: Embedding) -> NDArray[np.float16]:
@@ -115,7 +128,10 @@ def open_store(path: Path) -> Embedding:
         raise FormatError(f"{path}: the words do not fit the vectors: the file is damaged. {_HINT}")
     if (np.diff(offsets) <= 0).any():
         raise FormatError(f"{path}: the words overlap or are empty: the file is damaged. {_HINT}")
-    about = Provenance(*(metadata.get(key, "") for key in Provenance.__dataclass_fields__))
+    try:
+        about = Provenance(*(metadata.get(key, "") for key in Provenance.__dataclass_fields__))
+    except ParameterError:
+        raise FormatError(f"{path}: its metadata holds control characters. {_HINT}") from None
     return Embedding._adopt(
         _words_reader(path, blob, offsets), stored, about, fingerprint=metadata["fingerprint"]
     )

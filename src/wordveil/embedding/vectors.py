@@ -1,5 +1,7 @@
 """`Embedding`: public words and their vectors, immutable, with lookup both ways."""
 
+import threading
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,6 +10,7 @@ from typing import Any, Final, NoReturn, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from wordveil.embedding.arrays import first_not_finite, locked, row_norms
 from wordveil.embedding.fingerprint import fingerprint_of, fingerprint_of_projection, pack_words
 from wordveil.embedding.spectrum import Spectrum, compute_spectrum, project_rows
 from wordveil.errors import (
@@ -16,11 +19,15 @@ from wordveil.errors import (
     ParameterError,
     UnknownNameError,
     check_whole,
+    parameter_error,
 )
 
-__all__ = ["Embedding", "Provenance", "first_not_finite", "is_plain_word"]
+__all__ = ["Embedding", "Provenance", "is_plain_word"]
 
-_BLOCK_ROWS: Final = 4096
+_LONGEST_WORD: Final = 1000
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_JOINERS: Final = "\u200c\u200d"
+_SPECTRUM_LOCK: Final = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +38,12 @@ class Provenance:
     source: str = ""
     licence: str = ""
     preprocessing: str = ""
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value.isprintable():
+                raise parameter_error(name, "Provenance", "be a str of printable characters", value)
 
 
 @final
@@ -58,6 +71,8 @@ class Embedding:
     def __init__(
         self, words: Iterable[str], vectors: ArrayLike, *, provenance: Provenance = Provenance()
     ) -> None:
+        if "_stored" in vars(self):
+            raise AttributeError("An Embedding is immutable: it can't be made twice.")
         self._fill(_checked_words(words), _checked_matrix(vectors), provenance)
 
     def _fill(
@@ -112,8 +127,9 @@ class Embedding:
         raise AttributeError(f"An Embedding is immutable: '{name}' can't be deleted.")
 
     def __reduce__(self) -> tuple[Callable[..., "Embedding"], tuple[Any, ...]]:
+        # The spectrum travels along: an eigenbasis that is computed again may differ.
         content = (tuple(self.words), np.array(self._stored), self.provenance)
-        return _restore, (*content, self._claimed, self._derived)
+        return _restore, (*content, self._claimed, self._derived, vars(self).get("_spectrum"))
 
     def __len__(self) -> int:
         return len(self._stored)
@@ -152,8 +168,7 @@ class Embedding:
                 f"The vector of word {bad} (counted from 0) holds a value that is not a finite number. "
                 "Hint: the file is damaged; import the vectors anew."
             )
-        vectors.flags.writeable = False
-        return vectors
+        return locked(vectors)
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -179,7 +194,10 @@ class Embedding:
 
     def vector(self, word: str) -> NDArray[np.float32]:
         """Return a copy of the vector of `word`, without reading the others."""
-        return np.array(self._stored[self._known(word)], dtype=np.float32)
+        vector = np.array(self._stored[self._known(word)], dtype=np.float32)
+        if not np.isfinite(vector).all():
+            raise FormatError("The vector of the word holds a value that is not a finite number.")
+        return vector
 
     def _known(self, word: str) -> int:
         number = self.id_of(word)
@@ -197,18 +215,22 @@ class Embedding:
         """
         k = check_whole(k, "k", "Embedding.neighbours", 1)
         number = self._known(word)
-        norms = np.linalg.norm(self.vectors, axis=1).astype(np.float64)
+        norms = row_norms(self.vectors)
         scale = norms * norms[number]
-        products = (self.vectors @ self.vectors[number]).astype(np.float64)
+        products = np.einsum("ij,j->i", self.vectors, self.vectors[number], dtype=np.float64)
         cosines = np.divide(products, scale, out=np.zeros(len(self)), where=scale > 0.0)
         cosines[number] = -np.inf
         best = np.argsort(-cosines, kind="stable")[: min(k, len(self) - 1)]
         return [(self.words[i], float(cosines[i])) for i in best]
 
-    @cached_property
+    @property
     def spectrum(self) -> Spectrum:
         """Centroid, covariance and eigenbasis: computed once, in float64."""
-        return compute_spectrum(self.vectors)
+        with _SPECTRUM_LOCK:
+            if "_spectrum" not in vars(self):
+                vars(self)["_spectrum"] = compute_spectrum(self.vectors)
+            spectrum: Spectrum = vars(self)["_spectrum"]
+        return spectrum
 
     @property
     def centroid(self) -> NDArray[np.float64]:
@@ -235,7 +257,7 @@ class Embedding:
             licence=self.provenance.licence,
             preprocessing=f"{self.provenance.preprocessing}; top {k} principal axes".lstrip("; "),
         )
-        projected = project_rows(self.vectors, self.spectrum, k)
+        projected = locked(project_rows(self.vectors, self.spectrum, k))
         mark = fingerprint_of_projection(self.fingerprint, k)
         return Embedding._adopt(self.words, projected, about, fingerprint=mark, derived=True)
 
@@ -256,41 +278,27 @@ class Embedding:
         """
         if not self._derived and self._computed != self.fingerprint:
             raise IntegrityError(
-                "The vectors are not those that the fingerprint was made of. "
+                f"The vectors of '{self.provenance.name}' are not those that the fingerprint was made of. "
                 "Hint: the file was changed or damaged; import the vectors anew."
             )
 
 
 def is_plain_word(word: str) -> bool:
-    r"""Tell whether `word` may stand in a vocabulary: not blank, no control characters or line breaks.
+    r"""Tell whether `word` may stand in a vocabulary.
+
+    It must not be blank, begin or end with a space, be longer than 1,000 letters, or hold line breaks,
+    control characters or other marks that hide or reorder text (the joiners of emoji and Persian may stay).
 
     Examples
     --------
     >>> is_plain_word("don't"), is_plain_word(" "), is_plain_word("two\u2028lines")
     (True, False, False)
     """
-    if word.isascii() and word.isprintable():
-        return bool(word.strip())
-    return bool(word.strip()) and len(word.splitlines()) == 1 and not _holds_control(word)
-
-
-def _holds_control(word: str) -> bool:
-    # C0, DEL, C1, and the marks that reorder or hide text on a screen.
-    return any(
-        letter < " " or "\x7f" <= letter <= "\x9f" or letter in "\u200e\u200f\u2060\ufeff"
-        or "\u2028" <= letter <= "\u202e" or "\u2066" <= letter <= "\u2069"
-        or "\ud800" <= letter <= "\udfff"
-        for letter in word
-    )  # fmt: skip
-
-
-def first_not_finite(matrix: NDArray[np.floating]) -> int | None:
-    """Return the first row that holds NaN or infinity, None if there is none."""
-    for start in range(0, len(matrix), _BLOCK_ROWS):
-        finite = np.isfinite(matrix[start : start + _BLOCK_ROWS]).all(axis=1)
-        if not finite.all():
-            return start + int(finite.argmin())
-    return None
+    if not word or len(word) > _LONGEST_WORD or word != word.strip():
+        return False
+    if word.isascii():
+        return word.isprintable()
+    return not any(unicodedata.category(x) in _HIDDEN and x not in _JOINERS for x in word)
 
 
 def _checked_words(words: Iterable[str]) -> tuple[str, ...]:
@@ -301,7 +309,7 @@ def _checked_words(words: Iterable[str]) -> tuple[str, ...]:
         if not isinstance(word, str) or not is_plain_word(word):
             raise ParameterError(
                 f"Word {i} (counted from 0) of the embedding must be a str that is not blank and "
-                "holds no control characters or line breaks."
+                "holds no line breaks, control characters or outer spaces."
             )
     if len(set(checked)) != len(checked):
         seen: set[str] = set()
@@ -324,8 +332,7 @@ def _checked_matrix(vectors: ArrayLike) -> NDArray[np.float32]:
         raise ParameterError(
             f"The vector of word {bad} (counted from 0) must hold finite float32 numbers only."
         )
-    matrix.flags.writeable = False
-    return matrix
+    return locked(matrix)
 
 
 def _restore(
@@ -334,6 +341,9 @@ def _restore(
     provenance: Provenance,
     fingerprint: str | None,
     derived: bool,
+    spectrum: Spectrum | None,
 ) -> Embedding:
-    stored.flags.writeable = False
-    return Embedding._adopt(words, stored, provenance, fingerprint=fingerprint, derived=derived)
+    embedding = Embedding._adopt(words, locked(stored), provenance, fingerprint=fingerprint, derived=derived)
+    if spectrum is not None:
+        vars(embedding)["_spectrum"] = spectrum
+    return embedding

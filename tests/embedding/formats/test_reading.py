@@ -1,7 +1,9 @@
 """Every format, plain, gzipped and zipped, gives the same words and vectors."""
 
 import gzip
+import os
 import struct
+import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -157,6 +159,65 @@ def test_lower_casing_prefers_the_lower_case_word_and_else_the_first(tmp_path: P
 def test_lower_casing_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wordveil.embedding.formats.text._BLOCK", 16)
     test_lower_casing_prefers_the_lower_case_word_and_else_the_first(tmp_path)
+
+
+def test_a_list_is_lower_cased_too(tmp_path: Path) -> None:
+    (tmp_path / "g.txt").write_text(lines(["Apple", "APPLE", "apple", "Paris", "rome"]))
+    options = wv.ReadOptions(lowercase=True, only=frozenset({"PARIS", "apple"}))
+    emb, summary = wv.read_embedding(tmp_path / "g.txt", options=options)
+    assert (emb.words, summary.missing) == (("apple", "paris"), 0)
+
+
+def test_lower_casing_still_knows_repeats(tmp_path: Path) -> None:
+    (tmp_path / "g.txt").write_text(lines(["Cat", "Cat", "dog", "cow", "hen"]))
+    _, summary = wv.read_embedding(tmp_path / "g.txt", options=wv.ReadOptions(lowercase=True))
+    assert (summary.repeated, summary.merged) == (1, 0)
+    with pytest.raises(wv.FormatError, match="strict"):
+        wv.read_embedding(tmp_path / "g.txt", options=wv.ReadOptions(lowercase=True, strict=True))
+
+
+def test_strict_refuses_unprintable_words(tmp_path: Path) -> None:
+    (tmp_path / "g.txt").write_text(lines(["a", "b", "c\x85", "d", "e"]))
+    with pytest.raises(wv.FormatError, match="control characters"):
+        wv.read_embedding(tmp_path / "g.txt", options=wv.ReadOptions(strict=True))
+
+
+@pytest.mark.parametrize("name", ["glove.txt", "word2vec.txt"])
+def test_a_byte_order_mark_and_blank_lines_at_the_end(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + TEXTS[name]() + b"\n \n\n")
+    assert_right(wv.read_embedding(tmp_path / name)[0])
+
+
+def test_first_n_words_do_not_look_at_later_lines(tmp_path: Path) -> None:
+    (tmp_path / "g.txt").write_bytes(glove() + b"broken\n")
+    assert_right(wv.read_embedding(tmp_path / "g.txt", options=wv.ReadOptions(first=5))[0])
+
+
+def test_unit_length_of_huge_vectors(tmp_path: Path) -> None:
+    (tmp_path / "g.txt").write_text("a 3e38 3e38\nb 1e-30 1e-30\nc 0 1\n")
+    emb, _ = wv.read_embedding(tmp_path / "g.txt", options=wv.ReadOptions(unit=True))
+    np.testing.assert_allclose(np.linalg.norm(emb.vectors, axis=1), 1.0, rtol=1e-6)
+    assert emb.neighbours("a", 1)[0][0] == "b"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_from_a_pipe(packed: bool, tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    content = gzip.compress(glove()) if packed else glove()
+    writer = threading.Thread(target=lambda: path.write_bytes(content))
+    writer.start()
+    assert_right(wv.load_embedding(path))
+    writer.join()
+
+
+def test_a_packed_npz(tmp_path: Path) -> None:
+    np.savez(tmp_path / "v.npz", words=np.array(WORDS), vectors=VECTORS)
+    (tmp_path / "v.npz.gz").write_bytes(gzip.compress((tmp_path / "v.npz").read_bytes()))
+    with zipfile.ZipFile(tmp_path / "v.zip", "w") as archive:
+        archive.write(tmp_path / "v.npz", "v.npz")
+    for name in ("v.npz.gz", "v.zip"):
+        assert_right(wv.read_embedding(tmp_path / name)[0])
 
 
 def test_unit_length(tmp_path: Path) -> None:

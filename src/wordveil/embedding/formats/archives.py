@@ -2,13 +2,15 @@
 
 import gzip
 import io
+import shutil
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, BinaryIO, Final
+from typing import IO, Any, Final
 
 from wordveil.errors import FormatError
 
@@ -26,11 +28,12 @@ class Source:
     """An open source of bytes: `name` says what it is for people, `size` is None where unknown."""
 
     stream: "io.BufferedReader[Any]"
-    raw: BinaryIO
+    raw: "_Counted"
     name: str
     path: Path
     size: int | None
-    raw_size: int
+    raw_size: int | None
+    packed: bool
 
     @property
     def head(self) -> bytes:
@@ -39,36 +42,54 @@ class Source:
 
     def done(self) -> int:
         """How many bytes of the file on disk have been read."""
-        return self.raw.tell()
+        return self.raw.count
+
+    @contextmanager
+    def as_file(self) -> Iterator[Path]:
+        """Yield the path of a plain file with the content, for readers that need one to move about in."""
+        if not self.packed and self.raw_size is not None:
+            yield self.path
+            return
+        with tempfile.NamedTemporaryFile(prefix="wordveil-") as copy:
+            shutil.copyfileobj(self.stream, copy, 1 << 20)
+            copy.flush()
+            yield Path(copy.name)
 
 
 @contextmanager
 def open_source(path: Path, member: str | None = None) -> Iterator[Source]:
-    """Open `path` for reading, unpacking gzip or the one member of a zip on the way.
+    """Open `path` for reading (`-` is standard input), unpacking gzip or a member of a zip on the way.
 
     A zip of .npy arrays (an .npz) is handed out as it is, unless a member is named.
     """
     with ExitStack() as stack:
-        raw = stack.enter_context(io.BufferedReader(path.open("rb", buffering=0), _HEAD))
-        raw_size = path.stat().st_size
-        magic = raw.peek(4)[:4]
+        raw = _Counted(stack.enter_context(_open_raw(path)))
+        stream: io.BufferedReader[Any] = stack.enter_context(io.BufferedReader(raw, _HEAD))
+        name, whole = str(path), path.stat().st_size if path.is_file() else None
+        size, magic = whole, stream.peek(4)[:4]
+        is_zip = magic == _ZIP and not (member is None and whole is not None and is_npz(path))
+        if member is not None and not is_zip:
+            raise FormatError(f"{path}: is not a zip file, so it has no members.")
+        if is_zip and whole is None:
+            raise FormatError(f"{path}: a zip file can't be read from a pipe. Hint: give its path.")
         try:
-            if magic == _ZIP and not (member is None and is_npz(path)):
+            if is_zip:
                 archive = stack.enter_context(open_zip(path))
                 info = _choose(path, archive, member)
-                packed = zip_stream(path, archive, info)
                 name, size = f"{path}({info.filename})", info.file_size
+                unpacked: io.RawIOBase = zip_stream(path, archive, info)
             elif magic[:2] == _GZIP:
-                packed = _Guarded(gzip.GzipFile(fileobj=raw), raw, str(path))
-                name, size = str(path), None
-            else:
-                source = Source(raw, raw, str(path), path, raw_size, raw_size)
-                yield _checked(source)
-                return
-            stream = stack.enter_context(io.BufferedReader(packed, buffer_size=_HEAD))
-            yield _checked(Source(stream, raw, name, path, size, raw_size))
+                unpacked, size = _Guarded(gzip.GzipFile(fileobj=stream), raw, name), None
+            packed = is_zip or magic[:2] == _GZIP
+            if packed:
+                stream = stack.enter_context(io.BufferedReader(unpacked, _HEAD))
+            yield _checked(Source(stream, raw, name, path, size, whole, packed))
         except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError):
             raise FormatError(f"{path}: the compressed file is damaged or cut short.") from None
+
+
+def _open_raw(path: Path) -> io.FileIO:
+    return io.FileIO(0 if str(path) == "-" else path, closefd=str(path) != "-")
 
 
 def _checked(source: Source) -> Source:
@@ -130,11 +151,10 @@ def zip_stream(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> i
     """Open one member, unless it is encrypted or expands like a bomb."""
     name = f"{path}({info.filename})"
     check_ratio(info.file_size, info.compress_size, name)
-    try:
-        member = archive.open(info)
-    except (RuntimeError, NotImplementedError):
-        raise FormatError(f"{name}: is encrypted or packed by an unknown method.") from None
-    return _Guarded(member, None, name)
+    encrypted = info.flag_bits & 1
+    if encrypted or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise FormatError(f"{name}: is encrypted, or packed by another method than deflate.")
+    return _Guarded(archive.open(info), None, name)
 
 
 def check_ratio(unpacked: int, packed: int, name: str) -> None:
@@ -145,10 +165,26 @@ def check_ratio(unpacked: int, packed: int, name: str) -> None:
         )
 
 
+class _Counted(io.RawIOBase):
+    """A file that knows how many bytes were read from it, also where it can't tell a position."""
+
+    def __init__(self, inner: io.FileIO) -> None:
+        self._inner = inner
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
+        given = self._inner.readinto(buffer) or 0
+        self.count += given
+        return given
+
+
 class _Guarded(io.RawIOBase):
     """A decompressing stream that stops when it has given far more than it has read."""
 
-    def __init__(self, inner: gzip.GzipFile | IO[bytes], raw: BinaryIO | None, name: str) -> None:
+    def __init__(self, inner: gzip.GzipFile | IO[bytes], raw: "_Counted | None", name: str) -> None:
         self._inner, self._raw, self._name = inner, raw, name
         self._given = 0
 
@@ -160,5 +196,5 @@ class _Guarded(io.RawIOBase):
         buffer[: len(data)] = data
         self._given += len(data)
         if self._raw is not None:
-            check_ratio(self._given, self._raw.tell(), self._name)
+            check_ratio(self._given, self._raw.count, self._name)
         return len(data)

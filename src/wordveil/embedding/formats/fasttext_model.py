@@ -4,7 +4,7 @@ import struct
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, NamedTuple
 
 import numpy as np
 
@@ -17,92 +17,123 @@ __all__ = ["MAGIC", "read_fasttext_model"]
 MAGIC: Final = struct.pack("<i", 793712314)
 _ARGS: Final = struct.Struct("<12id")
 _DICTIONARY: Final = struct.Struct("<3i2q")
+_MOST_DIMS: Final = 1 << 20
 _BLOCK_WORDS: Final = 4096
 _CHUNK: Final = 1 << 20
 
 
 def read_fasttext_model(source: Source, options: ReadOptions) -> Collector:
     """Read a fastText model: the words of `options.only`, or all of its own if there is no such list."""
-    if source.stream is not source.raw:
-        raise FormatError(f"{source.name}: unpack the fastText model first; it can't be read packed.")
-    check_structure(source.path)
-    model = _load(source.path)
-    words: Iterable[str] = model.get_words(on_unicode_error="replace")
-    if options.only is not None:
-        words = sorted(options.only)
-    collector = Collector(model.get_dimension(), options, options.first)
+    with source.as_file() as path:
+        _check_structure(path, source.name)
+        model = _load(path, source.name)
+    words = _words(model, source.name) if options.only is None else sorted(options.only)
+    collector = Collector(model.get_dimension(), options, options.first or len(words))
     pending = iter(words)
     while (block := list(islice(pending, _BLOCK_WORDS))) and not collector.full:
         collector.add(block, np.stack([model.get_word_vector(word) for word in block]))
-        options.progress(collector.offered, None)
     return collector
 
 
-def _load(path: Path) -> Any:
+def _load(path: Path, name: str) -> Any:
     try:
         import fasttext
     except ImportError:
         raise MissingExtraError("fasttext-numpy2", "fasttext", "Reading a fastText model") from None
     try:
         return fasttext.load_model(str(path))
-    except (ValueError, MemoryError):
-        raise FormatError(f"{path}: is not a sound fastText model.") from None
+    except (ValueError, RuntimeError, MemoryError):
+        raise FormatError(f"{name}: is not a sound fastText model.") from None
 
 
-def check_structure(path: Path) -> None:
-    """Walk through the sections of a model and compare them with the size of the file.
+def _words(model: Any, name: str) -> list[str]:
+    try:
+        return list(model.get_words(on_unicode_error="strict"))
+    except UnicodeDecodeError:
+        raise FormatError(f"{name}: holds a word that is not valid UTF-8.") from None
 
-    The fastText library reads on past the end of a file that is cut short, so this comes before it.
+
+class _Header(NamedTuple):
+    dim: int
+    loss: int
+    model: int
+    bucket: int
+    longest_ngram: int
+    entries: int
+    words: int
+    labels: int
+    pruned: int
+
+
+def _check_structure(path: Path, name: str) -> None:
+    """Walk through the sections of a model and compare them with each other and with the size of the file.
+
+    The fastText library trusts its file: it reads on past the end, and past the end of its tables.
     """
     size = path.stat().st_size
     with path.open("rb") as file:
         try:
-            _magic, version = struct.unpack("<2i", _exactly(file, 8))
-            dim = _ARGS.unpack(_exactly(file, _ARGS.size))[0]
-            entries, _words, _labels, _tokens, pruned = _DICTIONARY.unpack(_exactly(file, _DICTIONARY.size))
-            if version not in (11, 12) or dim < 1 or not 0 < entries <= size or pruned > size:
-                raise EOFError
-            _skip_entries(file, entries)
-            _skip(file, 8 * max(pruned, 0), size)
-            for _ in range(2):
-                _skip_matrix(file, size)
+            header = _read_header(file)
+            _check(_fits_together(header) and header.entries <= size)
+            _check_entries(file, header)
+            _check_matrix(file, size, [header.words + header.bucket], header.dim)
+            _check_matrix(file, size, [header.words, header.labels], header.dim)
         except (EOFError, struct.error):
-            raise FormatError(f"{path}: is cut short or not a fastText model of version 12.") from None
+            raise FormatError(
+                f"{name}: is cut short, damaged or quantised, or no fastText model of version 12. "
+                "Hint: only whole .bin models can be read."
+            ) from None
+
+
+def _read_header(file: BinaryIO) -> _Header:
+    version = struct.unpack("<2i", _exactly(file, 8))[1]
+    _check(version == 12)
+    args = _ARGS.unpack(_exactly(file, _ARGS.size))
+    entries, words, labels, _tokens, pruned = _DICTIONARY.unpack(_exactly(file, _DICTIONARY.size))
+    return _Header(args[0], args[6], args[7], args[8], args[10], entries, words, labels, pruned)
+
+
+def _fits_together(header: _Header) -> bool:
+    return (
+        0 < header.dim <= _MOST_DIMS
+        and header.loss in (1, 2, 3, 4)
+        and header.model in (1, 2, 3)
+        and header.bucket >= 0
+        and (header.bucket > 0 or header.longest_ngram <= 0)
+        and header.words > 0
+        and header.labels >= 0
+        and header.entries == header.words + header.labels
+        and header.pruned == -1
+    )
+
+
+def _check(condition: bool) -> None:
+    if not condition:
+        raise EOFError
 
 
 def _exactly(file: BinaryIO, count: int) -> bytes:
     data = file.read(count)
-    if len(data) != count:
-        raise EOFError
+    _check(len(data) == count)
     return data
 
 
-def _skip(file: BinaryIO, count: int, size: int) -> None:
-    if count < 0 or file.tell() + count > size:
-        raise EOFError
-    file.seek(count, 1)
-
-
-def _skip_entries(file: BinaryIO, entries: int) -> None:
-    """Each entry is a word that ends in a zero byte, a count of 8 bytes and a kind of 1 byte."""
+def _check_entries(file: BinaryIO, header: _Header) -> None:
+    """Each entry is a word that ends in a zero byte, a count of 8 bytes and a kind; words come first."""
     data, position = b"", 0
-    for _ in range(entries):
+    for number in range(header.entries):
         while (end := data.find(b"\0", position)) < 0 or end + 10 > len(data):
             more = file.read(_CHUNK)
-            if not more:
-                raise EOFError
+            _check(bool(more))
             data, position = data[position:] + more, 0
+        _check(data[end + 9] == (number >= header.words))
         position = end + 10
     file.seek(position - len(data), 1)
 
 
-def _skip_matrix(file: BinaryIO, size: int) -> None:
-    quantised = _exactly(file, 1) != b"\0"
-    if quantised:
-        file.seek(0, 2)  # its inner layout is the library's to check
-        file.seek(-1, 1)
-        return
-    rows, columns = struct.unpack("<2q", _exactly(file, 16))
-    if rows < 0 or columns < 0:
-        raise EOFError
-    _skip(file, 4 * rows * columns, size)
+def _check_matrix(file: BinaryIO, size: int, rows: Iterable[int], columns: int) -> None:
+    _check(_exactly(file, 1) == b"\0")  # anything else means quantised
+    found = struct.unpack("<2q", _exactly(file, 16))
+    _check(found[0] in rows and found[1] == columns)
+    _check(file.tell() + 4 * found[0] * found[1] <= size)
+    file.seek(4 * found[0] * found[1], 1)

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["is_number", "parse_numbers"]
+__all__ = ["is_number", "is_space", "parse_numbers"]
 
 _NUMBER: Final = re.compile(rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|inf|infinity)", re.IGNORECASE)
 
@@ -27,6 +27,11 @@ def is_number(field: bytes) -> bool:
     (True, False, False)
     """
     return _NUMBER.fullmatch(field) is not None
+
+
+def is_space(data: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Tell which bytes are white space, as `bytes.split` sees it."""
+    return np.asarray((data == 32) | ((data >= 9) & (data <= 13)))
 
 
 def parse_numbers(data: NDArray[np.uint8]) -> NDArray[np.float64] | None:
@@ -43,7 +48,7 @@ def _by_arrow(data: NDArray[np.uint8]) -> NDArray[np.float64] | None:
     import pyarrow as pa
     from pyarrow import csv
 
-    column = np.where(data <= 32, np.uint8(10), data)
+    column = np.where(is_space(data), np.uint8(10), data)
     try:
         table = csv.read_csv(
             pa.py_buffer(column),

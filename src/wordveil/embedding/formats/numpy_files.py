@@ -15,6 +15,7 @@ from wordveil.errors import FormatError
 __all__ = ["read_npy", "read_npz", "read_word_list"]
 
 _BLOCK: Final = 4 << 20
+_BOM: Final = b"\xef\xbb\xbf"
 _LARGEST_LIST: Final = 1 << 30
 
 
@@ -22,7 +23,7 @@ def read_word_list(path: Path) -> list[str]:
     """Return the lines of a UTF-8 file, a word a line; blank lines at the end are left out."""
     if path.stat().st_size > _LARGEST_LIST:
         raise FormatError(f"{path}: is over 1 GiB, which is no word list.")
-    lines = path.read_bytes().rstrip(b"\r\n").split(b"\n")
+    lines = path.read_bytes().removeprefix(_BOM).rstrip(b"\r\n").split(b"\n")
     words = []
     for number, line in enumerate(lines, start=1):
         try:
@@ -57,15 +58,15 @@ def _beside(path: Path) -> Path:
 
 def read_npz(source: Source, options: ReadOptions) -> Collector:
     """Read the one table of numbers and the one list of words in an .npz file."""
-    with open_zip(source.path) as archive:
+    with source.as_file() as path, open_zip(path) as archive:
         words: list[str] | None = None
         table: str | None = None
         for info in archive.infolist():
-            with io.BufferedReader(zip_stream(source.path, archive, info)) as stream:
+            with io.BufferedReader(zip_stream(path, archive, info)) as stream:
                 name = f"{source.name}({info.filename})"
                 shape, dtype = _header(stream, name, info.file_size, words_too=True)
                 if dtype.kind == "U" and len(shape) == 1 and words is None:
-                    words = _read_exactly(stream, shape, dtype, name).tolist()
+                    words = _strings(_read_exactly(stream, shape, dtype, name), name)
                 elif dtype.kind == "f" and len(shape) == 2 and table is None:
                     table = info.filename
                 else:
@@ -75,7 +76,7 @@ def read_npz(source: Source, options: ReadOptions) -> Collector:
             raise FormatError(
                 f"{source.name}: must hold one table of floating point numbers and one list of words."
             )
-        with io.BufferedReader(zip_stream(source.path, archive, archive.getinfo(table))) as stream:
+        with io.BufferedReader(zip_stream(path, archive, archive.getinfo(table))) as stream:
             shape, dtype = _header(stream, source.name, archive.getinfo(table).file_size)
             if len(words) != shape[0]:
                 raise FormatError(f"{source.name}: has {shape[0]:,} rows and {len(words):,} words.")
@@ -90,8 +91,10 @@ def _header(
         version = npy_format.read_magic(stream)
         read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
         shape, by_column, dtype = read(stream)
-    except (ValueError, UnicodeDecodeError, SyntaxError):
+    except Exception:  # the header is text in Python's syntax, and NumPy's parser fails in many ways
         raise FormatError(f"{name}: is not a sound .npy array.") from None
+    if not all(type(length) is int and length >= 0 for length in shape) or dtype.itemsize == 0:
+        raise FormatError(f"{name}: is not a sound .npy array.")
     if dtype.hasobject:
         raise FormatError(
             f"{name}: holds pickled Python objects, which can run any code and are never opened here."
@@ -104,6 +107,13 @@ def _header(
     if size is not None and needed > size:
         raise FormatError(f"{name}: its header says {needed:,} bytes, more than the file holds.")
     return shape, dtype
+
+
+def _strings(array: NDArray[Any], name: str) -> list[str]:
+    try:
+        return [str(word) for word in array.tolist()]
+    except (ValueError, SystemError):  # code points that Unicode does not have
+        raise FormatError(f"{name}: holds text that is not valid Unicode.") from None
 
 
 def _read_exactly(stream: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any], name: str) -> NDArray[Any]:

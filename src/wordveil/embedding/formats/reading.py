@@ -64,7 +64,12 @@ def read_embedding(
         if listed is not None and kind != "npy":
             raise ParameterError("Row words (--row-words) go with an .npy file only.")
         collector = _read(kind, source, options, listed)
-    return collector.finish(provenance or Provenance(name=path.name, source=path.name))
+    return collector.finish(provenance or _by_name(path))
+
+
+def _by_name(path: Path) -> Provenance:
+    name = "".join(letter if letter.isprintable() else "?" for letter in path.name)
+    return Provenance(name=name, source=name)
 
 
 def _read(kind: str, source: Source, options: ReadOptions, row_words: Path | None) -> Collector:
@@ -90,7 +95,7 @@ def detect_format(source: Source) -> str:
         return "npz"
     if head.startswith(MAGIC):
         return "fasttext"
-    line, _, rest = head.partition(b"\n")
+    line, _, rest = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
     header = parse_header(line)
     if header is None:
         if b"\0" in head:

@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.embedding.vectors import Embedding, Provenance, first_not_finite, is_plain_word
+from wordveil.embedding.arrays import first_not_finite, locked, row_norms
+from wordveil.embedding.vectors import Embedding, Provenance, is_plain_word
 from wordveil.errors import FormatError, check_whole
 
 __all__ = ["Collector", "Progress", "ReadOptions", "Summary"]
@@ -53,6 +54,8 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if self.first is not None:
             check_whole(self.first, "first", "ReadOptions", 2)
+        if self.only is not None and self.lowercase:
+            object.__setattr__(self, "only", frozenset(word.lower() for word in self.only))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ class Summary:
         """Return a sentence for each count that is not zero."""
         told = {
             "repeated words were left out; the first of each stayed": self.repeated,
-            "blank words or words with control characters or line breaks were left out": self.unprintable,
+            "words that are blank, overlong or hold control characters were left out": self.unprintable,
             "words became equal to another by lower-casing and were merged": self.merged,
             "words of the list are not in the source": self.missing,
         }
@@ -84,7 +87,7 @@ class Collector:
     def __init__(self, dim: int, options: ReadOptions, expected: int | None = None) -> None:
         self._options = options
         self._index: dict[str, int] = {}
-        self._exact: list[bool] = []
+        self._seen: set[str] = set()
         rows = expected or 1024
         if options.first is not None:
             rows = min(rows, options.first)
@@ -134,25 +137,20 @@ class Collector:
         chosen: dict[int, int] = {}
         for source, original in enumerate(words):
             if not is_plain_word(original):
-                self._leave_out("unprintable", "is blank or holds control characters or line breaks")
+                self._leave_out("unprintable", "is blank, overlong or holds control characters")
                 continue
             word = original.lower() if self._options.lowercase else original
             if self._options.only is not None and word not in self._options.only:
                 continue
-            exact = word == original
-            row = self._index.get(word)
-            if row is None:
-                row = self._index[word] = len(self._index)
-                self._exact.append(exact)
-            elif self._exact[row] and exact:
+            if original in self._seen:
                 self._leave_out("repeated", "is a repeat")
                 continue
-            else:
+            self._seen.add(original)
+            if word in self._index:
                 self._counts["merged"] += 1
-                if not exact:
+                if word != original:
                     continue
-                self._exact[row] = True
-            chosen[row] = source
+            chosen[self._index.setdefault(word, len(self._index))] = source
         return list(chosen.values()), list(chosen)
 
     def _leave_out(self, kind: str, why: str) -> None:
@@ -182,17 +180,18 @@ class Collector:
         words = tuple(self._index)
         if self._options.unit:
             _scale_to_unit(self._matrix, words)
-        self._matrix.flags.writeable = False
         wanted = self._options.only
         missing = 0 if wanted is None else len(wanted) - len(words)
-        return Embedding._adopt(words, self._matrix, provenance), Summary(**self._counts, missing=missing)
+        return Embedding._adopt(words, locked(self._matrix), provenance), Summary(
+            **self._counts, missing=missing
+        )
 
 
 def _scale_to_unit(matrix: NDArray[np.float32], words: tuple[str, ...]) -> None:
-    norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))
+    norms = row_norms(matrix)
     if not norms.all():
         raise FormatError(
             f"The vector of '{words[int(norms.argmin())]}' is zero and can't be scaled to length 1. "
             "Hint: leave the word out with a word list."
         )
-    matrix /= norms[:, None].astype(np.float32)
+    np.divide(matrix, norms[:, None], out=matrix, casting="same_kind")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.embedding.formats.archives import Source
-from wordveil.embedding.formats.numbers import is_number, parse_numbers
+from wordveil.embedding.formats.numbers import is_number, is_space, parse_numbers
 from wordveil.embedding.formats.selection import Collector, ReadOptions
 from wordveil.errors import FormatError
 
@@ -19,6 +19,7 @@ __all__ = ["parse_header", "read_text"]
 _BLOCK: Final = 2 << 20
 _LONGEST_LINE: Final = 16 << 20
 _NEWLINE: Final = 10
+_BOM: Final = b"\xef\xbb\xbf"
 _SPACE: Final = 32
 
 
@@ -32,6 +33,8 @@ def parse_header(line: bytes) -> tuple[int, int] | None:
 
 def read_text(source: Source, options: ReadOptions, *, header: bool) -> Collector:
     """Read a text file of vectors; with `header`, its first line says how many words and dimensions."""
+    if source.head.startswith(_BOM):
+        source.stream.read(len(_BOM))
     reader = _TextReader(source, options)
     if header:
         reader.take_header()
@@ -54,6 +57,10 @@ class _TextReader:
     def full(self) -> bool:
         return self._collector is not None and self._collector.full
 
+    @property
+    def _offered(self) -> int:
+        return 0 if self._collector is None else self._collector.offered
+
     def take_header(self) -> None:
         line = self._source.stream.readline(1024)
         parsed = parse_header(line)
@@ -71,6 +78,8 @@ class _TextReader:
         """Yield the rest of the file in blocks of whole lines."""
         rest = b""
         while data := self._source.stream.read(_BLOCK):
+            if not self._source.stream.peek(1):
+                data = data.rstrip() + b"\n"  # blank lines at the end say nothing
             self._options.progress(self._source.done(), self._source.raw_size)
             cut = data.rfind(b"\n") + 1
             if not cut:
@@ -90,9 +99,13 @@ class _TextReader:
         ends = np.flatnonzero(data == _NEWLINE)
         if self._dim is None:
             self._dim = self._dim_of(block[: ends[0]])
-        if self._collector is None:
-            self._collector = Collector(self._dim, self._options, self._expected(block, len(ends)))
+        expected = self._expected(block, len(ends))
+        if self._options.first is not None:
+            ends = ends[: self._options.first - self._offered]
+            data = data[: ends[-1] + 1]
         words, vectors = self._parse(block, data, ends, self._dim)
+        if self._collector is None:
+            self._collector = Collector(self._dim, self._options, expected)
         self._collector.add(words, vectors)
         self._line += len(ends)
 
@@ -110,7 +123,7 @@ class _TextReader:
     def _parse(
         self, block: bytes, data: NDArray[np.uint8], ends: NDArray[np.intp], dim: int
     ) -> tuple[list[str], NDArray[np.float64]]:
-        blank = data <= _SPACE
+        blank = is_space(data)
         starts = np.flatnonzero(blank[:-1] & ~blank[1:]) + 1
         if not blank[0]:
             starts = np.concatenate(([0], starts))
@@ -171,7 +184,7 @@ class _TextReader:
     def finish(self) -> Collector:
         if self._collector is None:
             raise FormatError(f"{self._source.name}: holds no vectors.")
-        found = self._collector.offered
+        found = self._offered
         if self._promised is not None and not self.full and found != self._promised:
             raise FormatError(
                 f"{self._source.name}, line 1: the header says {self._promised:,} words, "

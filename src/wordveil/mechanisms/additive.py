@@ -1,0 +1,118 @@
+"""Noise added to the vector of a word, then the nearest word: the Mahalanobis and the Laplace mechanism."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.embedding import Embedding
+from wordveil.guarantee import Guarantee
+from wordveil.mechanisms.base import Mechanism
+from wordveil.metric import Metric
+from wordveil.nearest import NearestSearch, ScreenedSearch
+from wordveil.noise import check_epsilon, eigen_noise
+from wordveil.randomness import Stream
+
+__all__ = ["Laplace", "Mahalanobis"]
+
+_BLOCK_ROWS: Final = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Mahalanobis(Mechanism):
+    """The regularized Mahalanobis mechanism of Xu, Aggarwal, Feyisetan and Teissier (2020).
+
+    Guarantee: Pr[M(w) = u] ≤ exp(ε·‖φ(w) - φ(w')‖_RM)·Pr[M(w') = u] for all words w, w', u.
+
+    Why: the density of the noise at z is c·exp(-ε‖z‖_RM), so by the triangle inequality moving its centre
+    from φ(w) to φ(w') changes the density at any point by a factor of at most exp(ε‖φ(w) - φ(w')‖_RM). The
+    nearest word is a function of the noisy point alone, over candidates that do not depend on w.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Public words and vectors, fixed before the private text is read.
+    epsilon : float
+        ε, finite and positive, per unit of distance: smaller is more private. It has no default.
+    lam : float
+        λ in [0, 1]: how far the noise follows the shape of the vectors. 0 is the Laplace mechanism.
+
+    Examples
+    --------
+    >>> from wordveil.embedding import load_embedding
+    >>> from wordveil.randomness import insecure_stream
+    >>> mechanism = Mahalanobis(load_embedding(), epsilon=10.0, lam=1.0)
+    >>> answers = mechanism.perturb_words(["flight", "boston"], stream=insecure_stream(7))
+    >>> len(answers), all(word in mechanism.embedding for word in answers)
+    (2, True)
+    """
+
+    embedding: Embedding
+    epsilon: float
+    lam: float = 1.0
+    metric: Metric = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        epsilon = check_epsilon(self.epsilon, type(self).__name__)
+        metric = Metric.from_embedding(self.embedding, self.lam)
+        for name, value in {"epsilon": epsilon, "lam": metric.lam, "metric": metric}.items():
+            object.__setattr__(self, name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The rotated vectors travel as numbers: an eigenbasis that is computed again may differ.
+        _ = self._places
+        return {key: value for key, value in vars(self).items() if key != "_search"}
+
+    @cached_property
+    def _places(self) -> NDArray[np.float64]:
+        """Where each word stands in the eigenbasis, in float64; the last row, row -1, is the centroid."""
+        self.embedding.verify()
+        vectors, axes = self.embedding.vectors, self.metric.axes
+        places = np.empty((len(vectors) + 1, self.metric.dim))
+        for start in range(0, len(vectors), _BLOCK_ROWS):
+            stop = min(start + _BLOCK_ROWS, len(vectors))
+            places[start:stop] = vectors[start:stop].astype(np.float64) @ axes
+        places[-1] = self.embedding.centroid @ axes
+        places.flags.writeable = False
+        return places
+
+    @cached_property
+    def _search(self) -> NearestSearch:
+        return ScreenedSearch(self._places[:-1])
+
+    def _noisy_points(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.float64]:
+        """Return φ(w) + Z for each id, in float64 and in the eigenbasis."""
+        noise = eigen_noise(self.metric.scales, self.epsilon, len(ids), stream)
+        noise += self._places[ids]
+        return noise
+
+    def _perturb(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.int64]:
+        answers = np.empty(len(ids), dtype=np.int64)
+        for start in range(0, len(ids), _BLOCK_ROWS):
+            block = slice(start, start + _BLOCK_ROWS)
+            answers[block] = self._search.nearest(self._noisy_points(ids[block], stream))
+        return answers
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What is promised, in numbers and in words."""
+        return Guarantee(self.epsilon, self.metric, self.embedding)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Laplace(Mahalanobis):
+    """The multivariate Laplace mechanism: spherical noise, the Mahalanobis mechanism at λ = 0.
+
+    Guarantee: Pr[M(w) = u] ≤ exp(ε·‖φ(w) - φ(w')‖₂)·Pr[M(w') = u], for the same reason.
+
+    Examples
+    --------
+    >>> from wordveil.embedding import load_embedding
+    >>> Laplace(load_embedding(), epsilon=10.0).lam
+    0.0
+    """
+
+    def __init__(self, embedding: Embedding, epsilon: float) -> None:
+        super().__init__(embedding, epsilon, 0.0)

@@ -1,0 +1,62 @@
+"""What every mechanism is: word ids in, word ids out, and a guarantee."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wordveil.embedding import Embedding
+from wordveil.errors import ParameterError
+from wordveil.guarantee import Guarantee
+from wordveil.randomness import Stream, secure_stream
+
+__all__ = ["Mechanism"]
+
+
+class Mechanism(ABC):
+    """A random function from the words of a public vocabulary, and the centroid, to its words.
+
+    Frozen, safe to share between threads, picklable: it holds no random state.
+    """
+
+    embedding: Embedding
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """What is promised, in numbers and in words."""
+
+    @abstractmethod
+    def _perturb(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.int64]:
+        """Return an answer for each of the checked ids, in a flat array."""
+
+    def perturb_ids(self, ids: ArrayLike, *, stream: Stream | None = None) -> NDArray[np.int64]:
+        """Return a word id for each word id; -1 is the centroid, where words outside of the vocabulary stand.
+
+        Without a `stream` each call draws a new key from the operating system.
+        """
+        checked = self._checked(ids)
+        answers = self._perturb(checked.ravel(), stream or secure_stream())
+        return answers.reshape(checked.shape)
+
+    def perturb_words(self, words: Iterable[str], *, stream: Stream | None = None) -> list[str]:
+        """Return a word of the vocabulary for each word; those outside of it are taken from the centroid."""
+        if isinstance(words, str | bytes):
+            raise ParameterError("The 'words' parameter of perturb_words must be a list of words.")
+        vocabulary = self.embedding.words
+        answers = self.perturb_ids(self.embedding.ids_of(words), stream=stream)
+        return [vocabulary[answer] for answer in answers.tolist()]
+
+    def _checked(self, ids: ArrayLike) -> NDArray[np.int64]:
+        given = np.asarray(ids)
+        if given.size == 0:
+            return np.zeros(given.shape, dtype=np.int64)
+        if given.dtype.kind not in "iu":
+            raise ParameterError(f"Word ids must be whole numbers. Got an array of {given.dtype} instead.")
+        if given.min() < -1 or given.max() >= len(self.embedding):
+            raise ParameterError(
+                f"Word ids must be from -1 (the centroid) to {len(self.embedding) - 1}. "
+                "Got one that is out of range instead."
+            )
+        return given.astype(np.int64)

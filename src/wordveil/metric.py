@@ -1,0 +1,226 @@
+"""The regularized Mahalanobis metric: ‖x‖_RM = sqrt(xᵀ A⁻¹ x) with A = λΣ + (1-λ)I.
+
+Σ is the sample covariance of the public vectors divided by their mean sample variance, so its trace is m.
+λ = 0 is the Euclidean metric.
+"""
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wordveil.embedding import Embedding
+from wordveil.errors import ParameterError, check_real, check_whole
+
+__all__ = ["Bracket", "EuclideanBounds", "Metric"]
+
+_SMALLEST_RATIO: Final = 1e-8
+_BLOCK_ROWS: Final = 4096
+_SWEEPS: Final = 16
+
+
+class EuclideanBounds(NamedTuple):
+    """lower·‖x‖₂ ≤ ‖x‖_RM ≤ upper·‖x‖₂ for every x, with the true eigenvalues.
+
+    The paper's bounds know only that those of Σ lie between 0 and m, and are looser.
+    """
+
+    lower: float
+    upper: float
+    paper_lower: float
+    paper_upper: float
+
+
+class Bracket(NamedTuple):
+    """A number that is certain to lie between `lower` and `upper`."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """A norm and a distance on the space of an embedding; made by `from_embedding` or `euclidean`.
+
+    Attributes
+    ----------
+    lam : float
+        λ in [0, 1].
+    eigenvalues : array of shape (m,)
+        Those of Σ, ascending.
+    axes : array of shape (m, m)
+        The eigenvectors of Σ (and of A), as columns.
+
+    Examples
+    --------
+    >>> metric = Metric.euclidean(2)
+    >>> metric.norm([3.0, 4.0])
+    5.0
+    """
+
+    lam: float
+    eigenvalues: NDArray[np.float64] = field(repr=False)
+    axes: NDArray[np.float64] = field(repr=False)
+    _embedding: Embedding | None = field(default=None, repr=False)
+
+    @classmethod
+    def from_embedding(cls, embedding: Embedding, lam: float = 1.0) -> Self:
+        """Return the metric that the vectors of `embedding` give at `lam`.
+
+        Examples
+        --------
+        >>> from wordveil.embedding import load_embedding
+        >>> metric = Metric.from_embedding(load_embedding(), lam=1.0)
+        >>> metric.dim, round(float(metric.eigenvalues.sum()), 6)
+        (300, 300.0)
+        """
+        lam = check_real(lam, "lam", "Metric", "be in [0, 1]", 0.0, 1.0)
+        spectrum = embedding.spectrum
+        metric = cls(lam, spectrum.eigenvalues, spectrum.axes, embedding)
+        if lam > 0.0 and spectrum.mean_variance == 0.0:
+            raise ParameterError("All vectors are the same, so they have no shape. Hint: lam=0 would do.")
+        if lam == 1.0 and len(embedding) < embedding.dim + 1:
+            raise ParameterError(
+                f"At lam=1 there must be more words than dimensions. Got {len(embedding)} words and "
+                f"{embedding.dim} dimensions instead. Hint: lam={metric._largest_lam()} or less would do."
+            )
+        if metric.scales[0] < _SMALLEST_RATIO * metric.scales[-1]:
+            raise ParameterError(
+                "The vectors are flat in some direction, so that at this lam the metric has no bound. "
+                f"Hint: lam={metric._largest_lam()} or less would do, or fewer dimensions."
+            )
+        return metric
+
+    def _largest_lam(self) -> float:
+        """Return a λ, rounded down to 4 digits, at which the smallest eigenvalue of A is large enough."""
+        low, high = float(self.eigenvalues[0]), float(self.eigenvalues[-1])
+        largest = (1.0 - _SMALLEST_RATIO) / ((1.0 - low) + _SMALLEST_RATIO * (high - 1.0))
+        return math.floor(largest * 9999) / 1e4
+
+    @classmethod
+    def euclidean(cls, dim: int) -> Self:
+        """Return the Euclidean metric in `dim` dimensions."""
+        dim = check_whole(dim, "dim", "Metric.euclidean", 1)
+        return cls(0.0, np.ones(dim), np.eye(dim))
+
+    @property
+    def dim(self) -> int:
+        """The number of dimensions m."""
+        return len(self.eigenvalues)
+
+    @cached_property
+    def scales(self) -> NDArray[np.float64]:
+        """The eigenvalues of A, ascending."""
+        return self.lam * self.eigenvalues + (1.0 - self.lam)
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """A itself, in the embedding's own coordinates."""
+        matrix = (self.axes * self.scales) @ self.axes.T
+        return np.asarray((matrix + matrix.T) / 2.0)
+
+    def whiten(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Return A^{-1/2} x in the eigenbasis: there ‖·‖_RM is the Euclidean norm."""
+        given = np.asarray(x, dtype=np.float64)
+        if given.ndim not in (1, 2) or given.shape[-1] != self.dim:
+            raise ParameterError(
+                f"A vector for this metric must have {self.dim} numbers, or be a table of such rows. "
+                f"Got shape {given.shape} instead."
+            )
+        return np.asarray(given @ self.axes / np.sqrt(self.scales))
+
+    def norm(self, x: ArrayLike) -> float | NDArray[np.float64]:
+        """Return ‖x‖_RM of a vector, or of each row of a table."""
+        white = self.whiten(x)
+        norms = np.sqrt(np.einsum("...j,...j->...", white, white))
+        return float(norms) if white.ndim == 1 else norms
+
+    def distance(self, a: ArrayLike, b: ArrayLike) -> float | NDArray[np.float64]:
+        """Return ‖a - b‖_RM, row by row where tables are given."""
+        return self.norm(np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64))
+
+    def pairwise(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+        """Return the distances between all rows of `a` and all rows of `b`."""
+        left, right = np.atleast_2d(self.whiten(a)), np.atleast_2d(self.whiten(b))
+        distances = np.empty((len(left), len(right)))
+        for row, point in enumerate(left):
+            difference = right - point
+            distances[row] = np.sqrt(np.einsum("ij,ij->i", difference, difference))
+        return distances
+
+    def euclidean_bounds(self) -> EuclideanBounds:
+        """Return how the metric lies between multiples of the Euclidean one.
+
+        Examples
+        --------
+        >>> Metric.euclidean(3).euclidean_bounds()
+        EuclideanBounds(lower=1.0, upper=1.0, paper_lower=1.0, paper_upper=1.0)
+        """
+        least = 1.0 - self.lam
+        return EuclideanBounds(
+            lower=float(1.0 / np.sqrt(self.scales[-1])),
+            upper=float(1.0 / np.sqrt(self.scales[0])),
+            paper_lower=1.0 / math.sqrt(self.lam * self.dim + least),
+            paper_upper=1.0 / math.sqrt(least) if least > 0.0 else math.inf,
+        )
+
+    def diameter(self) -> Bracket:
+        """Return a certified bracket of the largest distance between two words, in O(V·m).
+
+        The lower end is the distance of a pair that was found; the upper end twice the radius of a ball
+        that holds every word.
+
+        Examples
+        --------
+        >>> emb = Embedding(["a", "b", "c"], [[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]])
+        >>> bracket = Metric.from_embedding(emb, lam=0.0).diameter()
+        >>> bracket.lower <= 5.0 <= bracket.upper
+        True
+        """
+        if self._embedding is None:
+            raise ParameterError("A metric that was not made from an embedding has no diameter.")
+        return self._bracket
+
+    @cached_property
+    def _bracket(self) -> Bracket:
+        assert self._embedding is not None
+        vectors = self._embedding.vectors
+        white = np.empty(vectors.shape, dtype=np.float32)
+        for start in range(0, len(vectors), _BLOCK_ROWS):
+            white[start : start + _BLOCK_ROWS] = self.whiten(vectors[start : start + _BLOCK_ROWS])
+        pair, radius = _enclose(white)
+        found = self.distance(vectors[pair[0]], vectors[pair[1]])
+        # Rounding to float32 moves a point by at most 2^-24 of its norm, and the sums lose m such steps.
+        largest = float(np.abs(white).max()) * math.sqrt(self.dim)
+        slack = (self.dim + 8) * 2.0**-23 * (radius + largest)
+        return Bracket(float(found) * (1.0 - 1e-9), 2.0 * (radius + slack))
+
+
+def _enclose(points: NDArray[np.float32]) -> tuple[tuple[int, int], float]:
+    """Return the farthest pair that was met, and the radius of the smallest ball that was met.
+
+    Moves the centre towards the farthest point by ever smaller steps (Bădoiu and Clarkson, 2003).
+    """
+    centre = points.mean(axis=0, dtype=np.float64).astype(np.float32)
+    radius, best, pair = math.inf, -1.0, (0, 0)
+    for step in range(1, _SWEEPS + 1):
+        distances = _distances(points, centre)
+        far = int(distances.argmax())
+        radius = min(radius, float(distances[far]))
+        across = _distances(points, points[far])
+        other = int(across.argmax())
+        if across[other] > best:
+            best, pair = float(across[other]), (far, other)
+        centre = centre + (points[far] - centre) / np.float32(step + 1)
+    return pair, radius
+
+
+def _distances(points: NDArray[np.float32], centre: NDArray[np.float32]) -> NDArray[np.float32]:
+    distances = np.empty(len(points), dtype=np.float32)
+    for start in range(0, len(points), _BLOCK_ROWS):
+        difference = points[start : start + _BLOCK_ROWS] - centre
+        distances[start : start + _BLOCK_ROWS] = np.sqrt(np.einsum("ij,ij->i", difference, difference))
+    return distances

@@ -1,0 +1,32 @@
+"""The oracle: a float64 product, then the canonical distance for everything within its rounding bound."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.nearest.search import NearestSearch
+
+__all__ = ["BruteSearch"]
+
+
+class BruteSearch(NearestSearch):
+    """Slow and plain; what every other search must agree with.
+
+    Examples
+    --------
+    >>> search = BruteSearch(np.array([[0.0, 0.0], [1.0, 1.0]]))
+    >>> search.nearest(np.array([[0.9, 0.8], [0.5, 0.5]]))
+    array([1, 0])
+    """
+
+    def __init__(self, rows: NDArray[np.float64]) -> None:
+        super().__init__(rows)
+        self._halves = np.einsum("ij,ij->i", self._rows, self._rows) / 2.0
+
+    def _scores(
+        self, points: NDArray[np.float64], norms: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        scores = points @ self._rows.T
+        scores -= self._halves
+        # A sum of m products is off by at most m·2^-53 of the product of the norms, in any order.
+        error = (points.shape[1] + 8) * 2.0**-53 * self._largest * (norms + self._largest)
+        return scores, 2.0 * error + self._canonical_slack(norms)

@@ -54,7 +54,7 @@ class Guarantee:
     --------
     >>> emb = Embedding(["a", "b", "c"], [[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
     >>> promise = Guarantee(2.0, Metric.from_embedding(emb, lam=0.0), emb)
-    >>> promise.exponent("a", "b")
+    >>> round(promise.exponent("a", "b"), 6)
     10.0
     >>> round(promise.neighbours[1].median, 6)
     2.0
@@ -154,8 +154,8 @@ class Guarantee:
     def _example(self) -> str:
         typical = self.neighbours[1].median
         return _wrapped(
-            "Say that someone holds a typical word and its nearest neighbour for equally likely. After seeing "
-            f"the output, their odds are at most {factor(typical)} to 1. {_verdict(typical)}"
+            "Say that someone holds a typical word and its nearest neighbour for equally likely. After "
+            f"seeing the output, their odds are at most {factor(typical)} to 1. {_verdict(typical)}"
         )
 
     def _sums(self) -> str:

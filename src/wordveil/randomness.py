@@ -48,8 +48,6 @@ class _OfOneProcess:
     def __reduce__(self) -> NoReturn:
         raise WordveilError("A source of noise can't be pickled or copied. Hint: make it where it is used.")
 
-    __reduce_ex__ = __reduce__  # type: ignore[assignment]  # the protocol's number does not matter
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 

@@ -81,8 +81,9 @@ class NearestSearch(ABC):
     def _nearest_of_block(self, points: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.int64]:
         scores, tolerance = self._scores(points, norms)
         floor = scores.max(axis=1).astype(np.float64) - tolerance
-        # Rounding the floor downwards keeps everything that reaches it.
-        lowest = np.nextafter(floor.astype(scores.dtype), scores.dtype.type(-np.inf))
+        # Rounding the floor downwards keeps everything that reaches it; below the range it keeps all.
+        with np.errstate(over="ignore"):
+            lowest = np.nextafter(floor.astype(scores.dtype), scores.dtype.type(-np.inf))
         return self._decide(points, scores >= lowest[:, None])
 
     def _decide(self, points: NDArray[np.float64], left: NDArray[np.bool_]) -> NDArray[np.int64]:

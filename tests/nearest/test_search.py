@@ -1,0 +1,161 @@
+"""One test body over every implementation of the contract."""
+
+import pickle
+from collections.abc import Iterator
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+
+import wordveil as wv
+from wordveil.nearest import BruteSearch, NearestSearch, ScreenedSearch, search
+
+IMPLEMENTATIONS = [BruteSearch, ScreenedSearch]
+Table = NDArray[np.float64]
+
+
+@pytest.fixture(params=IMPLEMENTATIONS, ids=lambda kind: kind.__name__)
+def kind(request: pytest.FixtureRequest) -> type[NearestSearch]:
+    return request.param  # type: ignore[no-any-return]  # pytest's params have no type
+
+
+def by_differences(rows: Table, points: Table) -> list[int]:
+    """The slow difference form, with the canonical distance: the definition."""
+    return [
+        int(search.canonical_distances(np.broadcast_to(point, rows.shape), rows).argmin()) for point in points
+    ]
+
+
+def numbers(dim: int, count: int) -> st.SearchStrategy[Table]:
+    values = st.one_of(
+        st.sampled_from([0.0, 1.0, -1.0, 0.5, 1.0 + 2.0**-52, 1.0 - 2.0**-53, 1.0 + 2.0**-23]),
+        st.floats(-10, 10, width=32),
+        st.sampled_from([1e-30, -1e-38, 3e38, -1e30, 1e20]),
+    )
+    return arrays(np.float64, (count, dim), elements=values)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Table, Table]:
+    dim = draw(st.integers(1, 6))
+    rows = draw(numbers(dim, draw(st.integers(1, 12))))
+    if draw(st.booleans()):  # duplicates
+        rows = rows[draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=12))]
+    points = draw(numbers(dim, draw(st.integers(0, 6))))
+    if len(points) and draw(st.booleans()):  # near ties: midpoints, and one step beside them
+        middle = (rows[0] + rows[-1]) / 2.0
+        points = np.vstack((points, middle, np.nextafter(middle, np.inf), rows[0]))
+    return rows, points * draw(st.sampled_from([1.0, 1e-20, 1e20, 1e-160, 1e100]))
+
+
+@given(case=cases())
+@example(case=(np.zeros((3, 2)), np.zeros((2, 2))))
+@example(case=(np.array([[1e30]]), np.array([[5.0]])))
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_exactly_the_definition(kind: type[NearestSearch], case: tuple[Table, Table]) -> None:
+    rows, points = case
+    assert kind(rows).nearest(points).tolist() == by_differences(rows, points)
+
+
+def test_of_equals_the_lowest_index(kind: type[NearestSearch]) -> None:
+    rows = np.array([[5.0, 5.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    assert kind(rows).nearest(np.array([[1.0, 0.0], [0.5, 0.5], [9.0, 9.0]])).tolist() == [1, 1, 0]
+
+
+def test_all_rows_equal_and_many(kind: type[NearestSearch], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_PAIR_NUMBERS", 1000)
+    rows = np.ones((5000, 3))
+    rows[4000:] = 1.0 + 2.0**-50
+    points = np.concatenate((np.full((3, 3), 0.5), np.full((3, 3), 2.0)))
+    assert kind(rows).nearest(points).tolist() == [0, 0, 0, 4000, 4000, 4000]
+
+
+def test_an_empty_batch(kind: type[NearestSearch]) -> None:
+    answers = kind(np.ones((3, 2))).nearest(np.empty((0, 2)))
+    assert answers.shape == (0,)
+    assert answers.dtype == np.int64
+
+
+@pytest.mark.parametrize("block", [1, 7, 1000])
+def test_the_block_size_changes_nothing(
+    kind: type[NearestSearch], block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draws = np.random.default_rng(2)
+    rows, points = draws.normal(size=(50, 5)), draws.normal(size=(100, 5))
+    whole = kind(rows).nearest(points)
+    monkeypatch.setattr(search, "_SCORE_BYTES", 8 * 50 * block)
+    monkeypatch.setattr(search, "_PAIR_NUMBERS", 40)
+    np.testing.assert_array_equal(kind(rows).nearest(points), whole)
+
+
+def test_a_pair_gets_the_same_distance_in_any_batch() -> None:
+    draws = np.random.default_rng(3)
+    for dim in (1, 3, 8, 17, 100, 129, 300):
+        points, rows = draws.normal(size=(2, 64, dim))
+        whole = search.canonical_distances(points, rows)
+        for i in range(64):
+            assert search.canonical_distances(points[i : i + 1], rows[i : i + 1])[0] == whole[i]
+        np.testing.assert_array_equal(search.canonical_distances(points[5:9], rows[5:9]), whole[5:9])
+        np.testing.assert_allclose(whole, ((points - rows) ** 2).sum(axis=1), rtol=1e-13)
+
+
+@pytest.mark.parametrize("points", [np.ones((2, 3)), np.ones(2), np.ones((2, 2), dtype=np.float32)])
+def test_refuses_other_points(kind: type[NearestSearch], points: Table) -> None:
+    with pytest.raises(wv.ParameterError, match="float64 table of 2 columns"):
+        kind(np.ones((3, 2))).nearest(points)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e200])
+def test_refuses_points_without_a_distance(kind: type[NearestSearch], value: float) -> None:
+    with pytest.raises(wv.ParameterError, match="finite"), np.errstate(over="ignore"):
+        kind(np.ones((3, 2))).nearest(np.full((1, 2), value))
+
+
+@pytest.mark.parametrize(
+    "rows", [np.empty((0, 2)), np.ones(3), np.ones((2, 2), np.float32), np.full((2, 2), np.nan)]
+)
+def test_refuses_other_rows(kind: type[NearestSearch], rows: Table) -> None:
+    with pytest.raises(wv.ParameterError, match="rows to search"):
+        kind(rows)
+
+
+def test_pickles(kind: type[NearestSearch]) -> None:
+    draws = np.random.default_rng(4)
+    rows, points = draws.normal(size=(20, 3)), draws.normal(size=(10, 3))
+    made = kind(rows)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(made)).nearest(points), made.nearest(points))
+
+
+def real_queries(glove: wv.Embedding, epsilon: float, count: int) -> Iterator[tuple[Table, Table]]:
+    for lam in (0.0, 1.0):
+        mechanism = wv.Mahalanobis(glove, epsilon, lam)
+        ids = np.linspace(0, len(glove) - 1, count).astype(np.int64)
+        yield mechanism._places[:-1], mechanism._noisy_points(ids, wv.insecure_stream(5))
+
+
+def test_the_oracle_agrees_with_the_definition_on_real_queries(glove: wv.Embedding) -> None:
+    for rows, points in real_queries(glove, 10.0, 500):
+        assert BruteSearch(rows).nearest(points).tolist() == by_differences(rows, points)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 5.0, 10.0, 20.0, 40.0])
+def test_the_fast_search_agrees_with_the_oracle_on_real_queries(glove: wv.Embedding, epsilon: float) -> None:
+    for rows, points in real_queries(glove, epsilon, 2000):
+        np.testing.assert_array_equal(ScreenedSearch(rows).nearest(points), BruteSearch(rows).nearest(points))
+
+
+def test_a_screen_without_its_bound_would_be_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound is needed: near ties below float32's resolution are lost without it."""
+    draws = np.random.default_rng(6)
+    rows = 100.0 + draws.normal(size=(200, 20)) * 1e-5
+    points = 100.0 + draws.normal(size=(200, 20)) * 1e-5
+    right = by_differences(rows, points)
+    assert ScreenedSearch(rows).nearest(points).tolist() == right
+    scores = ScreenedSearch._scores
+    monkeypatch.setattr(
+        ScreenedSearch, "_scores", lambda self, q, norms: (scores(self, q, norms)[0], np.zeros(len(q)))
+    )
+    assert ScreenedSearch(rows).nearest(points).tolist() != right

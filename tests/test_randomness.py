@@ -1,0 +1,168 @@
+import copy
+import multiprocessing
+import pickle
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from randomgen import AESCounter, ChaCha
+
+import wordveil as wv
+from wordveil import randomness
+
+
+def little(text: str) -> int:
+    return int.from_bytes(bytes.fromhex(text), "little")
+
+
+def first_bytes(cipher: AESCounter | ChaCha, count: int) -> str:
+    return b"".join(int(word).to_bytes(8, "little") for word in cipher.random_raw(count // 8)).hex()
+
+
+def test_aes_gives_the_published_blocks() -> None:
+    """FIPS 197, appendix C.1, and the first block of NIST SP 800-38A, F.5.1."""
+    key = "000102030405060708090a0b0c0d0e0f"
+    plain = "00112233445566778899aabbccddeeff"
+    cipher = AESCounter(key=little(key), counter=little(plain))
+    assert first_bytes(cipher, 16) == "69c4e0d86a7b0430d8cdb78070b4c55a"
+    key, counter = "2b7e151628aed2a6abf7158809cf4f3c", "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"
+    cipher = AESCounter(key=little(key), counter=little(counter))
+    assert first_bytes(cipher, 16) == "ec8cdf7398607cb0f2d21675ea9ea1e4"
+
+
+def test_chacha20_gives_the_published_stream() -> None:
+    """RFC 8439, appendix A.1, test vectors 1 (block 0) and 2 (block 1) of the zero key."""
+    first = (
+        "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7"
+        "da41597c5157488d7724e03fb8d84a376a43b8f41518a11cc387b669b2ee6586"
+    )
+    second = (
+        "9f07e7be5551387a98ba977c732d080dcb0f29a048e3656912c6533e32ee7aed"
+        "29b721769ce64e43d57133b074d839d531ed1f28510afb45ace10a1f4b794d6f"
+    )
+    assert first_bytes(ChaCha(key=0, counter=0, rounds=20), 128) == first + second
+
+
+def test_the_cipher_is_aes_where_the_processor_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = bytes(range(32))
+    expected = AESCounter(key=int.from_bytes(key[:16], "little"))
+    if not expected.use_aesni:
+        expected = ChaCha(key=int.from_bytes(key, "little"), rounds=20)
+    made = randomness._generator(key).bit_generator
+    assert first_bytes(made, 64) == first_bytes(expected, 64)
+
+    class Slow:
+        use_aesni = 0
+
+        def __init__(self, key: int) -> None: ...
+
+    monkeypatch.setattr(randomness, "AESCounter", Slow)
+    made = randomness._generator(key).bit_generator
+    assert first_bytes(made, 64) == first_bytes(ChaCha(key=int.from_bytes(key, "little")), 64)
+
+
+def test_it_fails_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(**_: object) -> None:
+        raise RuntimeError("no cipher")
+
+    monkeypatch.setattr(randomness, "AESCounter", broken)
+    with pytest.raises(RuntimeError, match="no cipher"):
+        wv.secure_stream()
+
+
+def draws(stream: wv.Stream) -> tuple[float, ...]:
+    return (*stream.normals((4,)).tolist(), *stream.gammas(3.0, 4).tolist())
+
+
+def test_secure_streams_are_all_different() -> None:
+    assert len({draws(wv.secure_stream()) for _ in range(100)}) == 100
+
+
+def test_a_seed_repeats_and_says_that_it_is_insecure() -> None:
+    assert draws(wv.insecure_stream(7)) == draws(wv.insecure_stream(7))
+    assert draws(wv.insecure_stream(7)) != draws(wv.insecure_stream(8))
+    assert (wv.insecure_stream(7).secure, wv.secure_stream().secure) == (False, True)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, True, None, "7"])
+def test_a_seed_is_a_whole_number(seed: int) -> None:
+    with pytest.raises(wv.ParameterError, match="'seed'"):
+        wv.insecure_stream(seed)
+
+
+def test_normals_and_gammas_do_not_share_a_generator() -> None:
+    """So that the block size changes nothing: gammas in between leave the normals as they were."""
+    for make in (lambda: wv.insecure_stream(3), lambda key=wv.RunKey(): key.stream("x")):
+        whole, cut = make(), make()
+        parts = []
+        for _ in range(4):
+            parts.append(cut.normals((5, 3)))
+            cut.gammas(3.0, 5)
+        np.testing.assert_array_equal(whole.normals((20, 3)), np.concatenate(parts))
+
+
+def test_a_run_key_derives_the_same_stream_from_the_same_context_only() -> None:
+    key = wv.RunKey()
+    assert draws(key.stream("part", 1, b"x")) == draws(key.stream("part", 1, b"x"))
+    contexts: list[tuple[str | bytes | int, ...]] = [
+        (), ("",), (b"",), (0,), ("0",), ("a", "b"), ("ab",), ("ab", ""), ("", "ab"), (b"ab",), (1, 23), (12, 3),
+        (-1,), ("\ud800",),
+    ]  # fmt: skip
+    assert len({draws(key.stream(*context)) for context in contexts}) == len(contexts)
+    assert draws(wv.RunKey().stream("part")) != draws(wv.RunKey().stream("part"))
+
+
+@pytest.mark.parametrize("part", [True, 1.5, None, ("a",)])
+def test_a_context_of_other_things_is_refused(part: str) -> None:
+    with pytest.raises(wv.ParameterError, match="str, bytes and int"):
+        wv.RunKey().stream(part)
+
+
+@pytest.mark.parametrize("make", [wv.secure_stream, lambda: wv.insecure_stream(1), wv.RunKey])
+def test_nothing_random_is_pickled_or_copied_or_shown(make: Callable[[], wv.Stream | wv.RunKey]) -> None:
+    source = make()
+    for act in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(wv.WordveilError, match="can't be pickled or copied"):
+            act(source)
+    assert repr(source) in ("<Stream>", "<RunKey>")
+
+
+def _use_in_child(source: wv.Stream | wv.RunKey, channel: "multiprocessing.SimpleQueue[str]") -> None:
+    try:
+        if isinstance(source, wv.RunKey):
+            source.stream("x")
+        else:
+            source.normals((3,))
+    except wv.WordveilError as error:
+        channel.put(str(error))
+    else:
+        channel.put("it drew")
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("make", [wv.secure_stream, lambda: wv.insecure_stream(1), wv.RunKey])
+def test_a_forked_child_never_repeats_its_parents_noise(make: Callable[[], wv.Stream | wv.RunKey]) -> None:
+    context = multiprocessing.get_context("fork")
+    channel = context.SimpleQueue()
+    process = context.Process(target=_use_in_child, args=(make(), channel))
+    process.start()
+    told = channel.get()
+    process.join()
+    assert "forked process" in told
+
+
+def _fresh_in_child(channel: "multiprocessing.SimpleQueue[tuple[float, ...]]") -> None:
+    channel.put(draws(wv.secure_stream()))
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_forked_children_draw_streams_of_their_own() -> None:
+    context = multiprocessing.get_context("fork")
+    channel = context.SimpleQueue()
+    processes = [context.Process(target=_fresh_in_child, args=(channel,)) for _ in range(4)]
+    for process in processes:
+        process.start()
+    seen = {draws(wv.secure_stream()), *(channel.get() for _ in processes)}
+    for process in processes:
+        process.join()
+    assert len(seen) == 5

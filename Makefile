@@ -37,7 +37,7 @@ $(DEV_ENV)/ready: requirements-dev.txt pyproject.toml $(GLOVE)/pyproject.toml | 
 .PHONY: demo
 demo: $(USER_ENV)/ready ## Set up, and show what wordveil does with the shipped vectors
 	@$(USER_ENV)/bin/wordveil --version
-	@$(USER_ENV)/bin/wordveil embedding info --verify
+	@$(USER_ENV)/bin/python examples/tour.py
 
 .PHONY: test
 test: check ## Format, lint, types, import order, then the tests with coverage
@@ -58,6 +58,15 @@ format: $(DEV_ENV)/ready ## Rewrite the code in the project's format
 .PHONY: bench
 bench: $(DEV_ENV)/ready ## Measure, as ratios within one run
 	$(BIN)/python -m benchmarks.reading
+	$(BIN)/python -m benchmarks.perturbing
+
+.PHONY: bench-peers
+bench-peers: $(DEV_ENV)/ready ## Measure beside pypantera and mldp-text, each in an environment of its own
+	$(BIN)/python -m benchmarks.peers
+
+.PHONY: verify-exact
+verify-exact: $(DEV_ENV)/ready ## Compare every fast search with the float64 oracle on real noisy queries
+	$(BIN)/python -m benchmarks.exactness
 
 .PHONY: docs
 docs: $(DEV_ENV)/ready ## Build the documentation into build/docs

@@ -1,0 +1,54 @@
+"""Measure mldp-text's Mahalanobis mechanism, with its approximate FAISS index and with its exact search."""
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.peer_scripts.measuring import Task, answer, noise_law, task_and_vectors, timed, verbatim
+
+
+def main() -> None:
+    task, vectors = task_and_vectors()
+    faiss, exact = (made(task, vectors, use_faiss) for use_faiss in (True, False))
+    rows = {"mldp-text (FAISS)": row(faiss, task), "mldp-text (exact)": row(exact, task)}
+    packages = ("mldp-text", "numpy", "scipy", "faiss-cpu", "gensim")
+    answer(exact.embedding_matrix.vectors.shape, packages, rows, facts(faiss, exact, task))
+
+
+def made(task: Task, vectors: str, use_faiss: bool) -> Any:
+    module = import_module("mldp_text")
+    return module.Mahalanobis(epsilon=task.epsilon, lambd=task.lam, use_faiss=use_faiss, embed=vectors)
+
+
+def row(mechanism: Any, task: Task) -> dict[str, Any]:
+    settings: dict[str, Any] = {"epsilon": task.epsilon, "lambd": task.lam, "use_faiss": mechanism.use_faiss}
+    if mechanism.use_faiss:
+        settings |= {"nlist": mechanism.index.nlist, "nprobe": mechanism.index.nprobe}
+    times = timed(lambda: replaced(mechanism, task.words), len(task.words), task.repeat)
+    return times | {"settings": settings}
+
+
+def replaced(mechanism: Any, words: list[str]) -> list[str]:
+    return [mechanism.replace_word(word) for word in words]
+
+
+def facts(faiss: Any, exact: Any, task: Task) -> dict[str, Any]:
+    vectors = exact.embedding_matrix.vectors
+    points = vectors[np.linspace(0, len(vectors) - 1, task.draws).astype(int)]
+    noisy, noise = zip(*(exact.get_perturbed_vector(point, exact.dim) for point in points), strict=True)
+    return {
+        "unknown_words_verbatim": verbatim(replaced(exact, task.unknown), task.unknown),
+        "noise_law": noise_law(np.array(noise), vectors, task),
+        "faiss_answer_is_not_the_nearest": not_nearest(faiss, exact, noisy),
+    }
+
+
+def not_nearest(faiss: Any, exact: Any, noisy: tuple[NDArray[np.float64], ...]) -> str:
+    wrong = sum(int(faiss.get_nearest(point)) != int(exact.get_nearest(point)) for point in noisy)
+    return f"{wrong} of {len(noisy)}"
+
+
+if __name__ == "__main__":
+    main()

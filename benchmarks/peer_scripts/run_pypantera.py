@@ -1,0 +1,40 @@
+"""Measure pypantera's Mahalanobis mechanism. It is under the GPL: it is called here, never copied."""
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peer_scripts.measuring import Task, answer, noise_law, task_and_vectors, timed, verbatim
+
+# One word is what pypantera is fastest with: its distances take words × vocabulary × dims float64.
+WORDS_PER_TEXT = 1
+
+
+def main() -> None:
+    task, vectors = task_and_vectors()
+    # The wheel has no package `pypantera`: it puts a package named `src` into site-packages.
+    module = import_module("src.EmbeddingPerturbationMechanism.mahalanobis")
+    settings = {"epsilon": task.epsilon, "lam": task.lam}
+    mechanism = module.Mahalanobis(settings | {"embPath": vectors})
+    row = timed(lambda: obfuscate(mechanism, task.words), len(task.words), task.repeat)
+    rows = {"pypantera": row | {"settings": settings | {"words_per_text": WORDS_PER_TEXT}}}
+    answer(mechanism.embMatrix.shape, ("pypantera", "numpy", "scipy", "pandas"), rows, facts(mechanism, task))
+
+
+def obfuscate(mechanism: Any, words: list[str]) -> list[str]:
+    frame = import_module("pandas").DataFrame({"id": range(len(words)), "text": words})
+    texts = mechanism.obfuscateText(frame, 1)["obfuscatedText"]
+    return [text for (text,) in texts]
+
+
+def facts(mechanism: Any, task: Task) -> dict[str, Any]:
+    noise = np.array([mechanism.pullNoise() for _ in range(task.draws)])
+    return {
+        "unknown_words_verbatim": verbatim(obfuscate(mechanism, task.unknown), task.unknown),
+        "noise_law": noise_law(noise, mechanism.embMatrix, task),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -125,8 +125,11 @@ class Guarantee:
 
     def __str__(self) -> str:
         """Return the promise as a person reads it."""
-        parts = [self._title(), _MEANING, self._table(), self._example(), self._sums(), self._limits()]
-        return "\n\n".join(parts)
+        return "\n\n".join([self.about_words(), self._sums(), self._limits()])
+
+    def about_words(self) -> str:
+        """Return the part of the promise that is about one word."""
+        return "\n\n".join([self._title(), _MEANING, self._table(), self._example(), self._euclidean()])
 
     def _title(self) -> str:
         metric = "Euclidean" if self.metric.lam == 0.0 else "Mahalanobis"
@@ -159,12 +162,17 @@ class Guarantee:
         )
 
     def _sums(self) -> str:
-        euclidean = self.euclidean_epsilon
         return _wrapped(
             "Exponents add up over the words of a text and over releases: for any two texts of 10 words, ε·d "
             f"is at most {self.composed(10):,.0f} in all, and {self.composed(10, 2):,.0f} if both are "
-            f"released twice. In Euclidean terms ε lies between {euclidean.lower:.3g} and "
-            f"{euclidean.upper:.3g} per unit of distance, depending on the direction."
+            "released twice."
+        )
+
+    def _euclidean(self) -> str:
+        euclidean = self.euclidean_epsilon
+        return _wrapped(
+            f"In Euclidean terms ε lies between {euclidean.lower:.3g} and {euclidean.upper:.3g} per unit of "
+            "distance, depending on the direction."
         )
 
     def _limits(self) -> str:

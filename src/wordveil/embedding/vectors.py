@@ -2,9 +2,10 @@
 
 import threading
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Final, NoReturn, Self, final
 
 import numpy as np
@@ -169,6 +170,11 @@ class Embedding:
                 "Hint: the file is damaged; import the vectors anew."
             )
         return locked(vectors)
+
+    @property
+    def index(self) -> Mapping[str, int]:
+        """The ids by their words; read-only."""
+        return MappingProxyType(self._index)
 
     @cached_property
     def _index(self) -> dict[str, int]:

@@ -1,0 +1,123 @@
+"""What happens to unknown words, to length and to order: safe, unless the name says unsafe."""
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from wordveil.errors import ParameterError, PrivacyWarning, check_whole
+from wordveil.tokens import split
+
+__all__ = ["Policy"]
+
+_LONGEST: Final = 1 << 20
+_REVEALS: Final = {
+    "unsafe_drop": "how many words are outside of the vocabulary, by the number that is missing",
+    "unsafe_mask": "which words are outside of the vocabulary",
+    "unsafe_keep": "the words outside of the vocabulary themselves: names, numbers, addresses",
+    "unsafe_keep_punctuation": "the punctuation of the text",
+    "unsafe_keep_case": "which words begin with or are in capitals",
+    "unsafe_exempt": "every word of the exempt list, wherever it stands",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The choices around the mechanism. What is unsafe is named so, and raises a PrivacyWarning when made.
+
+    Parameters
+    ----------
+    pad_to : int, optional
+        Pad each text with the centroid, or cut it, to so many words, so that its length is not revealed.
+    bag : bool
+        Sort the words of the output, so that their order is not revealed.
+    unsafe_drop, unsafe_mask, unsafe_keep
+        Instead of perturbing a word outside of the vocabulary from the centroid: drop it, write this mask, or
+        let it pass verbatim. Dropping is safe together with `pad_to`.
+    unsafe_keep_punctuation, unsafe_keep_case : bool
+        Carry punctuation, or the use of capitals, over to the output.
+    unsafe_exempt : iterable of str
+        Words that pass verbatim: a list that is public, such as stop words.
+
+    Examples
+    --------
+    >>> Policy(pad_to=12).unsafe
+    ()
+    """
+
+    pad_to: int | None = None
+    bag: bool = False
+    unsafe_drop: bool = False
+    unsafe_mask: str | None = None
+    unsafe_keep: bool = False
+    unsafe_keep_punctuation: bool = False
+    unsafe_keep_case: bool = False
+    unsafe_exempt: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.pad_to is not None:
+            check_whole(self.pad_to, "pad_to", "Policy", 1, _LONGEST)
+        object.__setattr__(self, "unsafe_exempt", _folded_words(self.unsafe_exempt))
+        self._check_together()
+        if self.unsafe:
+            warnings.warn(
+                f"This policy reveals {'; '.join(self.revealed)}. The guarantee does not cover that.",
+                PrivacyWarning,
+                stacklevel=3,
+            )
+
+    def _check_together(self) -> None:
+        if self.unsafe_mask is not None and not _is_mask(self.unsafe_mask):
+            raise ParameterError(
+                "The 'unsafe_mask' parameter of Policy must be one printable word of up to 100 letters."
+            )
+        if sum((self.unsafe_drop, self.unsafe_mask is not None, self.unsafe_keep)) > 1:
+            raise ParameterError("Of unsafe_drop, unsafe_mask and unsafe_keep only one can be chosen.")
+        if self.unsafe_keep_punctuation and (self.bag or self.pad_to is not None):
+            raise ParameterError("Punctuation can't be kept together with bag or pad_to.")
+
+    @property
+    def unsafe(self) -> tuple[str, ...]:
+        """The names of the unsafe choices that were made; dropping is none with `pad_to`."""
+        return tuple(
+            name
+            for name in _REVEALS
+            if getattr(self, name) and not (name == "unsafe_drop" and self.pad_to is not None)
+        )
+
+    @property
+    def revealed(self) -> tuple[str, ...]:
+        """What each unsafe choice reveals, in words."""
+        return tuple(_REVEALS[name] for name in self.unsafe)
+
+    @property
+    def keeps_layout(self) -> bool:
+        """Whether the output needs more of the input than its word ids."""
+        return bool(
+            self.unsafe_keep
+            or self.unsafe_mask is not None
+            or self.unsafe_keep_punctuation
+            or self.unsafe_keep_case
+            or self.unsafe_exempt
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the choices for machines; an exempt list as a sorted list."""
+        choices = {field.name: getattr(self, field.name) for field in fields(self)}
+        return choices | {"unsafe_exempt": sorted(self.unsafe_exempt), "unsafe": list(self.unsafe)}
+
+
+def _folded_words(words: Iterable[str]) -> frozenset[str]:
+    if isinstance(words, str | bytes):
+        raise ParameterError("The 'unsafe_exempt' parameter of Policy must be a list of words.")
+    folded = set()
+    for number, word in enumerate(words):
+        tokens = split(word) if isinstance(word, str) else []
+        if len(tokens) != 1:
+            raise ParameterError(f"Word {number} (counted from 0) of 'unsafe_exempt' must be one word.")
+        folded.add(tokens[0])
+    return frozenset(folded)
+
+
+def _is_mask(mask: object) -> bool:
+    return isinstance(mask, str) and 0 < len(mask) <= 100 and mask.isprintable() and len(mask.split()) == 1

@@ -1,0 +1,122 @@
+"""What is promised about whole texts: the words' promises added up, and what a policy leaves uncovered."""
+
+import textwrap
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.errors import ParameterError
+from wordveil.guarantee import Guarantee
+from wordveil.policy import Policy
+from wordveil.tokens import Tokenizer
+
+__all__ = ["TextGuarantee"]
+
+_WIDTH: Final = 100
+_LENGTH: Final = "the number of words in a text"
+_ORDER: Final = "the order of the words and of the rows"
+
+
+@dataclass(frozen=True, eq=False)
+class TextGuarantee:
+    """The promise for two texts of the same number of words: Σ ε·d over their words, position by position.
+
+    With `bag` it is the smallest such sum over all matchings of the words. Texts of different lengths are
+    covered only if they are padded to one length.
+
+    Examples
+    --------
+    >>> import wordveil as wv
+    >>> veil = wv.Perturber(wv.Laplace(wv.load_embedding(), epsilon=1.0))
+    >>> round(veil.guarantee.exponent("fly to boston", "fly to chicago"), 2)
+    4.1
+    """
+
+    word: Guarantee
+    policy: Policy
+    tokenizer: Tokenizer
+
+    def exponent(self, text: str, other: str) -> float:
+        """Return Σ ε·d between two texts: exp of it is how much the odds between them can change.
+
+        Raises ParameterError if they have different numbers of words and are not padded to one.
+        """
+        if self.policy.unsafe:
+            raise ParameterError(
+                "With unsafe choices texts can differ in what passes verbatim, and no sum bounds that."
+            )
+        a, b = (self._places(self.tokenizer.ids(given)) for given in (text, other))
+        if len(a) != len(b):
+            raise ParameterError(
+                "Texts of different numbers of words are not covered. Hint: pad_to makes them equally long."
+            )
+        if self.policy.bag:
+            from scipy.optimize import linear_sum_assignment
+
+            distances = self.word.metric.pairwise(a, b) if len(a) else np.zeros((0, 0))
+            matched = distances[linear_sum_assignment(distances)]
+        else:
+            matched = np.atleast_1d(np.asarray(self.word.metric.distance(a, b)))
+        return float(self.word.epsilon * matched.sum())
+
+    def _places(self, ids: list[int]) -> NDArray[np.float64]:
+        if self.policy.unsafe_drop:
+            ids = [number for number in ids if number >= 0]
+        if self.policy.pad_to is not None:
+            ids = ids[: self.policy.pad_to] + [-1] * (self.policy.pad_to - len(ids))
+        known = np.array(ids, dtype=np.int64)
+        places = self.word.embedding.vectors[known].astype(np.float64)
+        places[known < 0] = self.word.embedding.centroid
+        return places
+
+    @property
+    def not_covered(self) -> tuple[str, ...]:
+        """What the output shows of the input all the same."""
+        hidden = {_LENGTH} if self.policy.pad_to is not None else set()
+        kept = [what for what in self.word.not_covered if what not in hidden]
+        if self.policy.bag:
+            kept = ["the order of the rows" if what == _ORDER else what for what in kept]
+        return (*self.policy.revealed, *kept)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the same facts for machines."""
+        facts = self.word.to_dict() | {
+            "not_covered": list(self.not_covered),
+            "policy": self.policy.to_dict(),
+            "covers_texts_of_different_lengths": self.policy.pad_to is not None,
+        }
+        if self.policy.pad_to is not None:
+            facts["local_dp_epsilon_per_text"] = self.word.composed(self.policy.pad_to)
+        return facts
+
+    def __str__(self) -> str:
+        """Return the promise as a person reads it."""
+        return "\n\n".join([self.word.about_words(), self._about_texts(), self._limits()])
+
+    def _about_texts(self) -> str:
+        rule = (
+            "For two texts the exponents add up, over the matching of their words that gives the least."
+            if self.policy.bag
+            else "For two texts of the same number of words the exponents add up, word by word."
+        )
+        span = self._unpadded() if self.policy.pad_to is None else self._padded(self.policy.pad_to)
+        return textwrap.fill(f"{rule} {span}", _WIDTH)
+
+    def _unpadded(self) -> str:
+        each, ten = self.word.worst_case.upper, self.word.composed(10)
+        return (
+            f"A text of n words has at most n × {each:.1f} in all (10 words: {ten:,.0f}), and releasing it "
+            "again adds as much again. Texts of different numbers of words are not covered, unless they are "
+            "padded to one length (--pad-to)."
+        )
+
+    def _padded(self, length: int) -> str:
+        return (
+            f"Every text is padded or cut to {length} words, so that any two texts are covered, by "
+            f"at most {self.word.composed(length):,.0f} in all; releasing a text again adds as much again."
+        )
+
+    def _limits(self) -> str:
+        return textwrap.fill(f"Not covered: {'; '.join(self.not_covered)}.", _WIDTH)

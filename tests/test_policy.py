@@ -1,0 +1,70 @@
+import pickle
+import warnings
+
+import pytest
+
+import wordveil as wv
+
+
+def test_safe_by_default_and_silent() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for policy in (
+            wv.Policy(),
+            wv.Policy(pad_to=5),
+            wv.Policy(bag=True),
+            wv.Policy(pad_to=5, unsafe_drop=True),
+        ):
+            assert policy.unsafe == policy.revealed == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("unsafe_drop", True, "how many words are outside"),
+        ("unsafe_mask", "[X]", "which words are outside"),
+        ("unsafe_keep", True, "names, numbers, addresses"),
+        ("unsafe_keep_punctuation", True, "punctuation"),
+        ("unsafe_keep_case", True, "capitals"),
+        ("unsafe_exempt", ["the", "A"], "exempt list"),
+    ],
+)
+def test_what_is_unsafe_warns_once_and_says_why(name: str, value: object, told: str) -> None:
+    with pytest.warns(wv.PrivacyWarning, match=told) as caught:
+        policy = wv.Policy(**{name: value})  # type: ignore[arg-type]  # one of the parameters
+    assert len(caught) == 1
+    assert policy.unsafe == (name,)
+    assert policy.to_dict()["unsafe"] == [name]
+    assert told in policy.revealed[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert pickle.loads(pickle.dumps(policy)) == policy
+
+
+@pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
+@pytest.mark.parametrize(
+    ("choices", "told"),
+    [
+        ({"pad_to": 0}, "'pad_to'"),
+        ({"pad_to": 2.5}, "'pad_to'"),
+        ({"pad_to": True}, "'pad_to'"),
+        ({"unsafe_mask": ""}, "'unsafe_mask'"),
+        ({"unsafe_mask": "two words"}, "'unsafe_mask'"),
+        ({"unsafe_mask": "\x1b[2J"}, "'unsafe_mask'"),
+        ({"unsafe_drop": True, "unsafe_keep": True}, "only one"),
+        ({"unsafe_mask": "X", "unsafe_keep": True}, "only one"),
+        ({"unsafe_keep_punctuation": True, "bag": True}, "bag or pad_to"),
+        ({"unsafe_keep_punctuation": True, "pad_to": 3}, "bag or pad_to"),
+        ({"unsafe_exempt": "the"}, "list of words"),
+        ({"unsafe_exempt": ["two words"]}, "Word 0"),
+        ({"unsafe_exempt": ["a", 5]}, "Word 1"),
+    ],
+)
+def test_refuses(choices: dict[str, object], told: str) -> None:
+    with pytest.raises(wv.ParameterError, match=told):
+        wv.Policy(**choices)  # type: ignore[arg-type]  # that is the test
+
+
+@pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
+def test_exempt_words_are_folded() -> None:
+    assert wv.Policy(unsafe_exempt=["The", "DON'T"]).unsafe_exempt == {"the", "don't"}  # type: ignore[arg-type]  # any iterable

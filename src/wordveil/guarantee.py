@@ -70,6 +70,19 @@ class Guarantee:
             self.metric.distance(self.embedding.vector(word), self.embedding.vector(other))
         )
 
+    def nearest(self, word: str, k: int) -> list[tuple[str, float]]:
+        """Return the `k` words nearest to a word in this metric, with ε·d to each."""
+        k = check_whole(k, "k", "nearest", 1)
+        number = self.embedding.id_of(word)
+        centre = self.metric.whiten(self.embedding.vector(word))
+        distances = np.empty(len(self.embedding))
+        for start in range(0, len(distances), _BLOCK_ROWS):
+            block = self.metric.whiten(self.embedding.vectors[start : start + _BLOCK_ROWS])
+            distances[start : start + _BLOCK_ROWS] = np.linalg.norm(block - centre, axis=1)
+        distances[number] = np.inf
+        best = np.argsort(distances, kind="stable")[: min(k, len(distances) - 1)]
+        return [(self.embedding.words[i], self.epsilon * float(distances[i])) for i in best]
+
     @cached_property
     def neighbours(self) -> dict[int, Exponents]:
         """ε·d to the 1st, 10th and 100th neighbour, over a fixed public sample of 1,000 words."""

@@ -7,6 +7,7 @@ import io
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
@@ -15,7 +16,10 @@ import typer
 
 import wordveil
 from wordveil.cli import embedding
-from wordveil.errors import MachineError, WordveilError
+from wordveil.cli.explain import explain
+from wordveil.cli.perturb import perturb
+from wordveil.cli.show_noise import show_noise
+from wordveil.errors import MachineError, PrivacyWarning, WordveilError
 
 __all__ = ["app", "main"]
 
@@ -26,6 +30,9 @@ app: Final = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(perturb)
+app.command()(explain)
+app.command("show-noise")(show_noise)
 app.add_typer(embedding.app, name="embedding")
 
 
@@ -52,7 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a word that can't be shown is no failure
     try:
-        code = app(args=arguments, prog_name="wordveil", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", PrivacyWarning)
+            warnings.showwarning = _warn
+            code = app(args=arguments, prog_name="wordveil", standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED
@@ -106,7 +116,15 @@ def _bug(error: Exception) -> int:
     )
 
 
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
+    _tell(f"warning: {message}")
+
+
 def _fail(message: str, code: int) -> int:
+    _tell(message)
+    return code
+
+
+def _tell(message: str) -> None:
     line = "".join(letter if letter.isprintable() else " " for letter in message)
     sys.stderr.write(f"wordveil: {line}\n")
-    return code

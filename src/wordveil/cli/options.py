@@ -1,0 +1,78 @@
+"""The options that several commands share, and what they make."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wordveil.embedding import load_embedding
+from wordveil.embedding.catalog import DEFAULT_NAME
+from wordveil.embedding.formats.numpy_files import read_word_list
+from wordveil.mechanisms import Mechanism
+from wordveil.mechanisms.catalog import MechanismName, make_mechanism
+from wordveil.policy import Policy
+
+__all__ = [
+    "Dims",
+    "EmbeddingName",
+    "Epsilon",
+    "Json",
+    "Lam",
+    "MechanismOption",
+    "make_policy",
+    "mechanism_of",
+]
+
+Epsilon = Annotated[
+    float,
+    typer.Option("--epsilon", help="ε, per unit of distance: smaller is more private. Yours to choose."),
+]
+Lam = Annotated[
+    float | None,
+    typer.Option("--lam", help="λ in [0, 1]: how far the noise follows the shape of the vectors. Default 1."),
+]
+Dims = Annotated[
+    int | None, typer.Option("--dims", help="Work on the top K principal axes. By default all.", metavar="K")
+]
+MechanismOption = Annotated[MechanismName, typer.Option("--mechanism", help="Which mechanism.")]
+EmbeddingName = Annotated[
+    str, typer.Option("--embedding", help="Which public vectors: a name or a path.", metavar="NAME|PATH")
+]
+Json = Annotated[bool, typer.Option("--json", help="The same facts for machines.")]
+
+
+def mechanism_of(
+    epsilon: float,
+    lam: float | None,
+    dims: int | None,
+    name: MechanismName = "mahalanobis",
+    embedding: str = DEFAULT_NAME,
+) -> Mechanism:
+    """Return the mechanism that the options ask for."""
+    vectors = load_embedding(embedding)
+    return make_mechanism(name, vectors if dims is None else vectors.project(dims), epsilon, lam)
+
+
+def make_policy(
+    *,
+    pad_to: int | None,
+    bag: bool,
+    unsafe_drop: bool,
+    unsafe_mask: str | None,
+    unsafe_keep: bool,
+    unsafe_keep_punctuation: bool,
+    unsafe_keep_case: bool,
+    unsafe_exempt: Path | None,
+) -> Policy:
+    """Return the policy that the options ask for; the exempt words come from a file, a word a line."""
+    exempt = frozenset() if unsafe_exempt is None else frozenset(filter(None, read_word_list(unsafe_exempt)))
+    return Policy(
+        pad_to,
+        bag,
+        unsafe_drop,
+        unsafe_mask,
+        unsafe_keep,
+        unsafe_keep_punctuation,
+        unsafe_keep_case,
+        exempt,
+    )

@@ -1,0 +1,38 @@
+"""`wordveil show-noise`: the picture of sphere and ellipse."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from wordveil.cli.options import EmbeddingName, Epsilon
+from wordveil.embedding import load_embedding
+from wordveil.embedding.catalog import DEFAULT_NAME
+from wordveil.errors import check_real
+from wordveil.noise import check_epsilon
+from wordveil.report.plots import draw_noise
+
+__all__ = ["show_noise"]
+
+_WORDS: Final = ("king", "monday", "boston", "diabetes", "software")
+
+
+def show_noise(
+    epsilon: Epsilon,
+    out: Annotated[Path, typer.Option(help="The picture to write: .png or .svg.")],
+    lam: Annotated[float, typer.Option(help="λ of the right panel.")] = 1.0,
+    axes: Annotated[
+        tuple[int, int], typer.Option(help="Which principal axes, counted from the strongest, 1.")
+    ] = (1, 30),
+    embedding: EmbeddingName = DEFAULT_NAME,
+    word: Annotated[
+        list[str] | None, typer.Option(help="Draw the noise around this public word; may be repeated.")
+    ] = None,
+) -> None:
+    """Draw round and shaped noise at the same ε around real words (Figure 1 of the paper)."""
+    epsilon = check_epsilon(epsilon, "show-noise")
+    lam = check_real(lam, "lam", "show-noise", "be in [0, 1]", 0.0, 1.0)
+    vectors = load_embedding(embedding)
+    words = word or [each for each in _WORDS if each in vectors] or list(vectors.words[:8])
+    draw_noise(vectors, epsilon, lam, words, axes, out)
+    typer.echo(f"{out}: λ = 0 beside λ = {lam:g} at ε = {epsilon:g}")

@@ -1,0 +1,1 @@
+"""Statistics and scores of mechanisms, on public words."""

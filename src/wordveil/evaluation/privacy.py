@@ -1,0 +1,126 @@
+"""How a mechanism treats one public word: N_w, how often it stays, and S_w, how many answers it has."""
+
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from wordveil.embedding import Embedding
+from wordveil.errors import UnknownNameError, check_whole
+from wordveil.mechanisms import Mechanism
+from wordveil.randomness import Stream
+
+__all__ = ["Share", "WordStatistics", "clopper_pearson", "reference_words", "word_statistics"]
+
+_COMPANY: Final = 10
+
+
+class Share(NamedTuple):
+    """A share of draws, with an interval that holds the true one with 95% confidence."""
+
+    share: float
+    low: float
+    high: float
+
+
+def clopper_pearson(hits: int, draws: int, level: float = 0.95) -> Share:
+    """Return the share of `hits` and its exact (Clopper-Pearson) confidence interval.
+
+    Examples
+    --------
+    >>> [round(x, 4) for x in clopper_pearson(5, 100)]
+    [0.05, 0.0164, 0.1128]
+    """
+    alpha = (1.0 - level) / 2.0
+    low = float(betaincinv(hits, draws - hits + 1, alpha)) if hits > 0 else 0.0
+    high = float(betaincinv(hits + 1, draws - hits, 1.0 - alpha)) if hits < draws else 1.0
+    return Share(hits / draws, low, high)
+
+
+@dataclass(frozen=True, slots=True)
+class WordStatistics:
+    """What came of a word in many draws.
+
+    Attributes
+    ----------
+    word : str
+    draws : int
+    stays : Share
+        N_w as a share: how often the answer is the word itself.
+    distinct : int
+        S_w: how many different answers there were, the word included.
+    answers : list of (str, Share)
+        The most frequent answers, most frequent first.
+    """
+
+    word: str
+    draws: int
+    stays: Share
+    distinct: int
+    answers: list[tuple[str, Share]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the same facts for machines."""
+        return {
+            "word": self.word,
+            "draws": self.draws,
+            "stays": self.stays._asdict(),
+            "distinct_answers": self.distinct,
+            "answers": [{"word": word} | share._asdict() for word, share in self.answers],
+        }
+
+
+def word_statistics(
+    mechanism: Mechanism, word: str, draws: int, stream: Stream, most: int = 8
+) -> WordStatistics:
+    """Perturb a public word many times and count its answers.
+
+    Examples
+    --------
+    >>> import wordveil as wv
+    >>> facts = word_statistics(wv.Laplace(wv.load_embedding(), 40.0), "boston", 50, wv.insecure_stream(1))
+    >>> facts.answers[0][0]
+    'boston'
+    """
+    draws = check_whole(draws, "draws", "word_statistics", 1)
+    number = mechanism.embedding.id_of(word)
+    if number is None:
+        raise UnknownNameError("The word is not in the vocabulary, so it is treated like any unknown word.")
+    answers = mechanism.perturb_ids(np.full(draws, number), stream=stream)
+    found, counts = np.unique(answers, return_counts=True)
+    order = np.lexsort((found, -counts))[:most]
+    return WordStatistics(
+        word,
+        draws,
+        clopper_pearson(int((answers == number).sum()), draws),
+        len(found),
+        [(mechanism.embedding.words[found[i]], clopper_pearson(int(counts[i]), draws)) for i in order],
+    )
+
+
+def reference_words(embedding: Embedding, sample: int = 1000) -> tuple[str, str]:
+    """Return a public word from a dense and one from a sparse region.
+
+    Over an even sample of words they stand at the 5th and the 95th percentile of the Euclidean distance to
+    the 10th nearest neighbour.
+    """
+    ids = np.unique(np.linspace(0, len(embedding) - 1, min(sample, len(embedding))).astype(np.int64))
+    distances = _neighbour_distances(embedding.vectors, ids, min(_COMPANY, len(embedding) - 1))
+    order = ids[np.argsort(distances, kind="stable")]
+    dense, sparse = order[int(0.05 * (len(order) - 1))], order[int(0.95 * (len(order) - 1))]
+    return embedding.words[dense], embedding.words[sparse]
+
+
+def _neighbour_distances(
+    vectors: NDArray[np.float32], ids: NDArray[np.int64], rank: int
+) -> NDArray[np.float64]:
+    squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
+    best = np.empty(len(ids))
+    for start in range(0, len(ids), 100):
+        part = ids[start : start + 100]
+        distances = squares[part][:, None] + squares - 2.0 * (vectors[part] @ vectors.T)
+        distances[np.arange(len(part)), part] = np.inf
+        best[start : start + 100] = np.partition(distances, rank - 1, axis=1)[:, rank - 1]
+    return best

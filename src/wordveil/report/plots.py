@@ -1,0 +1,80 @@
+"""Pictures, drawn by matplotlib (extra `plots`), without a screen."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaincinv
+
+from wordveil.embedding import Embedding
+from wordveil.errors import MissingExtraError, ParameterError
+from wordveil.metric import Metric
+
+__all__ = ["draw_noise"]
+
+_FORMATS: Final = (".png", ".svg")
+_SHARES: Final = (0.5, 0.9)
+_BLUE, _ORANGE, _GREY = "#0072b2", "#d55e00", "#bbbbbb"  # told apart by colour-blind readers and in grey
+
+
+def draw_noise(
+    embedding: Embedding, epsilon: float, lam: float, words: list[str], axes: tuple[int, int], path: Path
+) -> None:
+    """Draw Figure 1 of the paper from real vectors: round noise beside shaped noise, at the same ε.
+
+    The vectors are projected onto two of their principal axes, counted from 1, the strongest; around each
+    word stand the contours that hold half and nine tenths of the noise there.
+    """
+    if path.suffix.lower() not in _FORMATS:
+        raise ParameterError(f"{path}: a picture must be a .png or .svg file.")
+    if axes[0] == axes[1] or not all(1 <= axis <= embedding.dim for axis in axes):
+        raise ParameterError(f"The axes of the picture must be two different ones of 1 to {embedding.dim}.")
+    figure_class = _figure_class()
+    plane = _plane(embedding, axes)
+    figure = figure_class(figsize=(11, 4.4), layout="constrained")
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    for panel, value, colour in zip(panels, (0.0, lam), (_BLUE, _ORANGE), strict=True):
+        _draw_panel(panel, plane, Metric.from_embedding(plane, value), epsilon, words, colour)
+        panel.set_xlabel(f"principal axis {axes[0]}")
+        panel.set_ylabel(f"principal axis {axes[1]}")
+    figure.suptitle(f"The same ε = {epsilon:g}: where half (solid) and 90% (dashed) of the noise falls")
+    figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
+
+
+def _plane(embedding: Embedding, axes: tuple[int, int]) -> Embedding:
+    chosen = embedding.spectrum.axes[:, [-axis for axis in axes]]
+    return Embedding(embedding.words, embedding.vectors @ chosen)
+
+
+def _figure_class() -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plots", "Drawing a picture") from None
+    return Figure
+
+
+def _draw_panel(
+    panel: Any, plane: Embedding, metric: Metric, epsilon: float, words: list[str], colour: str
+) -> None:
+    panel.scatter(*plane.vectors.T, s=1.5, c=_GREY, linewidths=0, rasterized=True)
+    for word in words:
+        centre = plane.vector(word)
+        for share, style in zip(_SHARES, ("-", "--"), strict=True):
+            panel.plot(*(centre + contour(metric, epsilon, share)).T, style, color=colour, linewidth=1.2)
+        panel.annotate(
+            word, centre, fontsize=9, ha="center", va="center",
+            bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.8},
+        )  # fmt: skip
+    panel.set_aspect("equal")
+    name = "Laplace" if metric.lam == 0.0 else "Mahalanobis"
+    panel.set_title(f"{name}, λ = {metric.lam:g}")
+
+
+def contour(metric: Metric, epsilon: float, share: float) -> NDArray[np.float64]:
+    """Return the closed curve around 0 that holds this share of two-dimensional noise."""
+    radius = float(gammaincinv(2.0, share)) / epsilon
+    angles = np.linspace(0.0, 2.0 * np.pi, 200)
+    circle = np.column_stack((np.cos(angles), np.sin(angles)))
+    return np.asarray(radius * circle * np.sqrt(metric.scales) @ metric.axes.T)

@@ -1,0 +1,219 @@
+"""`perturb`, `explain` and `show-noise` as a person runs them."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import wordveil as wv
+from wordveil.cli.main import main
+
+SCRIPT = shutil.which("wordveil", path=str(Path(sys.executable).parent)) or "wordveil is not installed"
+SECRET = "Zanzibar's patient 4711 has diabetes"
+
+
+def perturb(data: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
+    command = [SCRIPT, "perturb", "-", "-", "--epsilon", "10", *options]
+    return subprocess.run(command, input=data, capture_output=True, check=False)
+
+
+def test_a_text_a_line(glove: wv.Embedding) -> None:
+    done = perturb("Book a flight!\n\nZoë\r\nno end".encode())
+    assert (done.returncode, done.stderr) == (0, b"")
+    lines = done.stdout.decode().split("\n")
+    assert [len(line.split()) for line in lines] == [3, 0, 1, 2, 0]
+    assert all(word in glove for line in lines for word in line.split())
+
+
+def test_nothing_in_nothing_out() -> None:
+    assert perturb(b"").stdout == b""
+
+
+def test_options_reach_the_mechanism(glove: wv.Embedding) -> None:
+    done = perturb(
+        SECRET.encode(), "--lam", "0.3", "--dims", "25", "--unsafe-seed", "5", "--pad-to", "9", "--bag"
+    )
+    veil = wv.Perturber(wv.Mahalanobis(glove.project(25), 10.0, 0.3), wv.Policy(pad_to=9, bag=True))
+    assert done.stdout.decode() == veil(SECRET, stream=wv.insecure_stream(5)) + "\n"
+    laplace = perturb(SECRET.encode(), "--mechanism", "laplace", "--unsafe-seed", "5")
+    assert (
+        laplace.stdout.decode()
+        == wv.Perturber(wv.Laplace(glove, 10.0))(SECRET, stream=wv.insecure_stream(5)) + "\n"
+    )
+
+
+def test_without_a_seed_no_two_runs_are_alike() -> None:
+    assert perturb(SECRET.encode() * 3).stdout != perturb(SECRET.encode() * 3).stdout
+
+
+def test_what_is_unsafe_is_warned_of_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "stop.txt").write_text("has\nhas\n\n")
+    done = perturb(
+        b"It has Qwxz, yes!", "--unsafe-keep", "--unsafe-keep-punctuation", "--unsafe-keep-case",
+        "--unsafe-exempt", str(tmp_path / "stop.txt"),
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert done.stderr.count(b"\n") == 1
+    assert done.stderr.startswith(b"wordveil: warning: This policy reveals")
+    assert b" has Qwxz, " in done.stdout
+    assert b"[X]" in perturb(b"qwxz tea", "--unsafe-mask", "[X]").stdout
+    assert len(perturb(b"qwxz tea", "--unsafe-drop").stdout.split()) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "told"),
+    [
+        (b"ok\n\xff\xfe\n", [], b"Line 2 of standard input is not valid UTF-8"),
+        (b"ok\n" + b"x" * (17 << 20), [], b"Line 2 of standard input is over 16 MiB"),
+        (b"x" * (17 << 20) + b"\n", [], b"Line 1 of standard input is over 16 MiB"),
+        (b"ok", ["--epsilon", "0"], b"'epsilon' parameter of Mahalanobis must be finite and positive"),
+        (b"ok", ["--epsilon", "nan"], b"must be finite and positive"),
+        (b"ok", ["--lam", "2"], b"must be in [0, 1]"),
+        (b"ok", ["--dims", "301"], b"from 1 to 300"),
+        (b"ok", ["--mechanism", "laplace", "--lam", "1"], b"has no lam"),
+        (b"ok", ["--mechanism", "gauss"], b"'--mechanism'"),
+        (b"ok", ["--pad-to", "0"], b"'pad_to'"),
+        (b"ok", ["--unsafe-keep", "--unsafe-drop"], b"only one"),
+        (b"ok", ["--unsafe-seed", "-1"], b"'seed'"),
+        (b"ok", ["--unsafe-exempt", "absent.txt"], b"absent.txt: No such file"),
+        (b"ok", ["--embedding", "absent"], b"no embedding of that name"),
+    ],
+)
+def test_bad_input_is_one_line_without_the_text(data: bytes, options: list[str], told: bytes) -> None:
+    done = perturb(data, *options)
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == 1
+    assert told in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_epsilon_has_no_default(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["perturb", "-", "-"]) == 2
+    assert "--epsilon" in capsys.readouterr().err
+
+
+def test_files_are_not_known_yet(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["perturb", "in.csv", "out.csv", "--epsilon", "1"]) == 2
+    assert "standard input" in capsys.readouterr().err
+
+
+def test_a_slow_writer_gets_its_answer_at_once() -> None:
+    command = [SCRIPT, "perturb", "-", "-", "--epsilon", "10", "--dims", "5"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for count in (2, 3):
+            process.stdin.write(b"tea " * count + b"\n")
+            process.stdin.flush()
+            assert len(process.stdout.readline().split()) == count
+        process.stdin.close()
+
+
+def test_private_text_is_in_no_error_or_trace() -> None:
+    done = subprocess.run(
+        [SCRIPT, "perturb", "-", "-", "--epsilon", "10"], input=SECRET.encode() + b"\xff",
+        capture_output=True, check=False, env=os.environ | {"WORDVEIL_DEBUG": "1"},
+    )  # fmt: skip
+    for word in SECRET.split():
+        assert word.encode() not in done.stderr
+
+
+def test_explain_a_setting(capsys: pytest.CaptureFixture[str], glove: wv.Embedding) -> None:
+    assert main(["explain", "--epsilon", "10", "--lam", "1"]) == 0
+    told = capsys.readouterr().out
+    for part in (
+        "at most exp(ε·d) times as likely",
+        "its nearest word",
+        "Not covered: the number of words",
+        "What to change",
+    ):
+        assert part in told
+    promise = wv.Perturber(wv.Mahalanobis(glove, 10.0, 1.0)).guarantee
+    assert str(promise) in told
+
+
+def test_explain_a_word(capsys: pytest.CaptureFixture[str], glove: wv.Embedding) -> None:
+    arguments = ["explain", "--epsilon", "10", "--lam", "0", "--word", "boston", "--draws", "200"]
+    assert main(arguments) == 0
+    told = capsys.readouterr().out
+    for part in (
+        "What becomes of 'boston'",
+        "it stays",
+        "█",
+        "chicago",
+        "in a dense region",
+        "in a sparse region",
+    ):
+        assert part in told
+    assert main([*arguments, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["guarantee"]["epsilon"] == 10.0
+    mechanism = wv.Laplace(glove, 10.0)
+    exponents = [(row["word"], row["exponent"]) for row in facts["word"]["neighbours"]]
+    distances = {
+        w: 10.0 * float(mechanism.metric.distance(glove.vector("boston"), glove.vector(w)))
+        for w, _ in exponents
+    }
+    for word, exponent in exponents:
+        assert exponent == pytest.approx(distances[word], rel=1e-9)
+    closest = sorted(
+        glove.words, key=lambda w: float(((glove.vector("boston") - glove.vector(w)) ** 2).sum())
+    )[1:6]
+    assert [word for word, _ in exponents] == closest
+    assert facts["word"]["dense"]["stays"]["share"] < facts["word"]["sparse"]["stays"]["share"]
+
+
+def test_explain_a_file_counts_and_quotes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text(f"{SECRET}\ntea\n\n", encoding="utf-8")
+    assert main(["explain", "--epsilon", "10", "--dims", "25", "--file", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert "3 texts of 1 words at the median and 6 at most" in told
+    assert "not for release" in told
+    for word in ("anzibar", "4711", "diabetes"):
+        assert word not in told
+    assert main(["explain", "--epsilon", "10", "--file", str(path), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)["file"]
+    assert (facts["texts"], facts["words"], facts["not_for_release"]) == (3, 7, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--word", "qwxzsecret"], "not in the vocabulary"),
+        (["--file", "absent.txt"], "absent.txt: No such file"),
+        (["--word", "boston", "--draws", "0"], "'draws'"),
+        (["--epsilon", "-1"], "finite and positive"),
+    ],
+)
+def test_explain_refuses(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--epsilon", "10", "--dims", "5", *arguments]) == 2
+    seen = capsys.readouterr().err
+    assert told in seen
+    assert "qwxzsecret" not in seen
+
+
+@pytest.mark.parametrize("content", [b"", b"ok\n\xff\n"])
+def test_explain_refuses_bad_files(
+    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "f.txt").write_bytes(content)
+    assert main(["explain", "--epsilon", "10", "--dims", "5", "--file", str(tmp_path / "f.txt")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_show_noise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show-noise", "--epsilon", "3", "--out", str(tmp_path / "n.svg"), "--word", "tea"]) == 0
+    assert "tea" in (tmp_path / "n.svg").read_text() or (tmp_path / "n.svg").stat().st_size > 10_000
+    capsys.readouterr()
+    for options in (
+        ["--out", str(tmp_path / "n.pdf")],
+        ["--out", str(tmp_path / "n.png"), "--word", "qwxz"],
+        ["--out", str(tmp_path / "n.png"), "--lam", "2"],
+    ):
+        assert main(["show-noise", "--epsilon", "3", *options]) == 2
+        assert capsys.readouterr().err.count("\n") == 1

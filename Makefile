@@ -59,6 +59,7 @@ format: $(DEV_ENV)/ready ## Rewrite the code in the project's format
 bench: $(DEV_ENV)/ready ## Measure, as ratios within one run
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.perturbing
+	$(BIN)/python -m benchmarks.texts
 
 .PHONY: bench-peers
 bench-peers: $(DEV_ENV)/ready ## Measure beside pypantera and mldp-text, each in an environment of its own

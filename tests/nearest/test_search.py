@@ -67,6 +67,7 @@ def test_of_equals_the_lowest_index(kind: type[NearestSearch]) -> None:
 
 def test_all_rows_equal_and_many(kind: type[NearestSearch], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_PAIR_NUMBERS", 1000)
+    monkeypatch.setattr(search, "_MOST_PAIRS", 3000)
     rows = np.ones((5000, 3))
     rows[4000:] = 1.0 + 2.0**-50
     points = np.concatenate((np.full((3, 3), 0.5), np.full((3, 3), 2.0)))
@@ -154,8 +155,6 @@ def test_a_screen_without_its_bound_would_be_wrong(monkeypatch: pytest.MonkeyPat
     points = 100.0 + draws.normal(size=(200, 20)) * 1e-5
     right = by_differences(rows, points)
     assert ScreenedSearch(rows).nearest(points).tolist() == right
-    scores = ScreenedSearch._scores
-    monkeypatch.setattr(
-        ScreenedSearch, "_scores", lambda self, q, norms: (scores(self, q, norms)[0], np.zeros(len(q)))
-    )
+    fill = ScreenedSearch._fill_scores
+    monkeypatch.setattr(ScreenedSearch, "_fill_scores", lambda *given: 0.0 * fill(*given))
     assert ScreenedSearch(rows).nearest(points).tolist() != right

@@ -22,11 +22,11 @@ class BruteSearch(NearestSearch):
         super().__init__(rows)
         self._halves = np.einsum("ij,ij->i", self._rows, self._rows) / 2.0
 
-    def _scores(
-        self, points: NDArray[np.float64], norms: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        scores = points @ self._rows.T
+    def _fill_scores(
+        self, points: NDArray[np.float64], norms: NDArray[np.float64], scores: NDArray[np.floating]
+    ) -> NDArray[np.float64]:
+        np.matmul(points, self._rows.T, out=scores)
         scores -= self._halves
         # A sum of m products is off by at most m·2^-53 of the product of the norms, in any order.
         error = (points.shape[1] + 8) * 2.0**-53 * self._largest * (norms + self._largest)
-        return scores, 2.0 * error + self._canonical_slack(norms)
+        return np.asarray(2.0 * error + self._canonical_slack(norms))

@@ -36,13 +36,11 @@ class ScreenedSearch(NearestSearch):
         self._screen = np.column_stack((scaled, -halves)).astype(np.float32)
         self._longest = self._largest * self._scale
 
-    @property
-    def _score_bytes(self) -> int:
-        return 4
+    _score_dtype = np.dtype(np.float32)
 
-    def _scores(
-        self, points: NDArray[np.float64], norms: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    def _fill_scores(
+        self, points: NDArray[np.float64], norms: NDArray[np.float64], scores: NDArray[np.floating]
+    ) -> NDArray[np.float64]:
         dim = points.shape[1]
         # Shrink long points, but never blow up short ones: ‖r‖²/2 must stay near 1 as well.
         shrink = np.minimum(_power_of_two(norms * self._scale), 1.0)
@@ -52,7 +50,8 @@ class ScreenedSearch(NearestSearch):
         gamma = (dim + 4) * _UNIT / (1.0 - (dim + 4) * _UNIT)
         size = norms * self._scale * shrink * self._longest + shrink * self._longest**2 / 2.0
         slack = self._canonical_slack(norms) * self._scale**2 * shrink
-        return scaled @ self._screen.T, 2.0 * (gamma * size + _UNDERFLOW) + slack
+        np.matmul(scaled, self._screen.T, out=scores)
+        return np.asarray(2.0 * (gamma * size + _UNDERFLOW) + slack)
 
 
 def _power_of_two(norms: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from wordveil.errors import ParameterError
 __all__ = ["NearestSearch", "canonical_distances"]
 
 _PAIR_NUMBERS: Final = 1 << 22
+_MOST_PAIRS: Final = 1 << 21
 _SCORE_BYTES: Final = 64 << 20
 _ROUNDING: Final = 2.0**-52
 _TINY: Final = 2.0**-1000
@@ -32,6 +33,8 @@ def canonical_distances(points: NDArray[np.float64], rows: NDArray[np.float64]) 
 class NearestSearch(ABC):
     """Finds the nearest of the rows that it was made with. Immutable, safe to share between threads."""
 
+    _score_dtype: np.dtype[np.floating] = np.dtype(np.float64)
+
     def __init__(self, rows: NDArray[np.float64]) -> None:
         if rows.ndim != 2 or min(rows.shape) < 1 or rows.dtype != np.float64:
             raise ParameterError("The rows to search must be a float64 table of at least one row.")
@@ -41,10 +44,10 @@ class NearestSearch(ABC):
         self._largest = float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max()))
 
     @abstractmethod
-    def _scores(
-        self, points: NDArray[np.float64], norms: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float32] | NDArray[np.float64], NDArray[np.float64]]:
-        """Return approximate scores of all points and rows, and how far from the best the answer may be.
+    def _fill_scores(
+        self, points: NDArray[np.float64], norms: NDArray[np.float64], scores: NDArray[np.floating]
+    ) -> NDArray[np.float64]:
+        """Write approximate scores of all points and rows; return how far from the best the answer may be.
 
         The score of a point q and a row r is q·r - ‖r‖²/2, times any positive number of the point's own: the
         nearest row has the largest. The tolerance, one number a point in the same unit, must be at least
@@ -58,10 +61,6 @@ class NearestSearch(ABC):
         """
         return np.asarray((self._rows.shape[1] + 8) * _ROUNDING * (norms + self._largest) ** 2 + _TINY)
 
-    @property
-    def _score_bytes(self) -> int:
-        return 8
-
     def nearest(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the index of the nearest row of each point; memory does not grow with their number."""
         if points.ndim != 2 or points.shape[1] != self._rows.shape[1] or points.dtype != np.float64:
@@ -72,14 +71,18 @@ class NearestSearch(ABC):
         if not np.isfinite(norms).all():
             raise ParameterError("The points to search for must be finite, and their squares too.")
         answers = np.empty(len(points), dtype=np.int64)
-        block = max(1, _SCORE_BYTES // (self._score_bytes * len(self._rows)))
+        block = max(1, _SCORE_BYTES // (self._score_dtype.itemsize * len(self._rows)))
+        scores = np.empty((min(block, len(points)), len(self._rows)), dtype=self._score_dtype)
         for start in range(0, len(points), block):
             part = slice(start, start + block)
-            answers[part] = self._nearest_of_block(points[part], norms[part])
+            used = scores[: len(points[part])]
+            answers[part] = self._nearest_of_block(points[part], norms[part], used)
         return answers
 
-    def _nearest_of_block(self, points: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.int64]:
-        scores, tolerance = self._scores(points, norms)
+    def _nearest_of_block(
+        self, points: NDArray[np.float64], norms: NDArray[np.float64], scores: NDArray[np.floating]
+    ) -> NDArray[np.int64]:
+        tolerance = self._fill_scores(points, norms, scores)
         floor = scores.max(axis=1).astype(np.float64) - tolerance
         # Rounding the floor downwards keeps everything that reaches it; below the range it keeps all.
         with np.errstate(over="ignore"):
@@ -88,19 +91,11 @@ class NearestSearch(ABC):
 
     def _decide(self, points: NDArray[np.float64], left: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return, for each point, which of the rows that are left is canonically the nearest."""
-        counts = np.count_nonzero(left, axis=1)
-        answers = np.empty(len(points), dtype=np.int64)
-        ends = np.cumsum(counts)
-        start = 0
-        while start < len(points):
-            taken = ends[start - 1] if start else 0
-            stop = max(start + 1, int(np.searchsorted(ends, taken + _PAIR_NUMBERS, side="right")))
-            answers[start:stop] = self._decide_part(points[start:stop], left[start:stop])
-            start = stop
-        return answers
-
-    def _decide_part(self, points: NDArray[np.float64], left: NDArray[np.bool_]) -> NDArray[np.int64]:
-        which, candidates = np.nonzero(left)
+        if len(points) > 1 and np.count_nonzero(left) > _MOST_PAIRS:
+            half = len(points) // 2
+            parts = self._decide(points[:half], left[:half]), self._decide(points[half:], left[half:])
+            return np.concatenate(parts)
+        which, candidates = np.divmod(np.flatnonzero(left), len(self._rows))
         distances = np.empty(len(which))
         step = max(1, _PAIR_NUMBERS // points.shape[1])
         for start in range(0, len(which), step):

@@ -6,6 +6,7 @@ import pytest
 from numpy.typing import NDArray
 
 import wordveil as wv
+from wordveil.metric import projection_factor
 
 RNG = np.random.default_rng(11)
 MIX = RNG.normal(size=(4, 4)) * np.array([0.3, 1.0, 2.0, 5.0])
@@ -122,6 +123,20 @@ def test_the_bracket_of_the_default_vectors(glove: wv.Embedding) -> None:
     some = metric.pairwise(glove.vectors[::113], glove.vectors[::7]).max()
     assert some <= bracket.upper
     assert bracket.lower < bracket.upper < 1.5 * bracket.lower
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_the_factor_of_a_projection_holds_and_is_reached(lam: float, k: int) -> None:
+    small = wv.Metric.from_embedding(EMB.project(k), lam)
+    whole = wv.Metric.from_embedding(EMB, lam)
+    axes = EMB.spectrum.axes[:, ::-1][:, :k]
+    x = np.concatenate((RNG.normal(size=(5000, 4)), EMB.spectrum.axes.T))
+    ratio = np.asarray(small.norm(x @ axes)) / np.asarray(whole.norm(x))
+    factor = projection_factor(EMB, lam, k)
+    assert ratio.max() <= factor * (1 + 1e-5)
+    assert ratio.max() == pytest.approx(factor, rel=1e-4)
+    assert factor == 1.0 or lam > 0.0
 
 
 def test_the_euclidean_metric_stands_alone() -> None:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from wordveil.embedding import Embedding
 from wordveil.errors import ParameterError, check_real, check_whole
 
-__all__ = ["Bracket", "EuclideanBounds", "Metric"]
+__all__ = ["Bracket", "EuclideanBounds", "Metric", "projection_factor"]
 
 _SMALLEST_RATIO: Final = 1e-8
 _BLOCK_ROWS: Final = 4096
@@ -197,6 +197,23 @@ class Metric:
         largest = float(np.abs(white).max()) * math.sqrt(self.dim)
         slack = (self.dim + 8) * 2.0**-23 * (radius + largest)
         return Bracket(float(found) * (1.0 - 1e-9), 2.0 * (radius + slack))
+
+
+def projection_factor(embedding: Embedding, lam: float, k: int) -> float:
+    """Return the least K such that distances on the top `k` axes are at most K times those in all dimensions.
+
+    At λ = 0 it is 1: a projection lengthens nothing. At λ > 0 Σ is scaled anew in k dimensions, by
+    ρ = k/(μ₁ + … + μ_k) ≤ 1, and K = sqrt((λμ₁ + 1-λ)/(λρμ₁ + 1-λ)), reached on the first axis.
+
+    Examples
+    --------
+    >>> from wordveil.embedding import load_embedding
+    >>> round(projection_factor(load_embedding(), 1.0, 25), 2)
+    2.03
+    """
+    strongest = embedding.spectrum.eigenvalues[::-1][:k]
+    first, rho = float(strongest[0]), k / float(strongest.sum())
+    return math.sqrt((lam * first + 1.0 - lam) / (lam * rho * first + 1.0 - lam))
 
 
 def _enclose(points: NDArray[np.float32]) -> tuple[tuple[int, int], float]:

@@ -11,11 +11,13 @@ from rich.text import Text
 
 from wordveil.cli.console import output
 from wordveil.cli.options import Dims, EmbeddingName, Epsilon, Json, Lam, MechanismOption, mechanism_of
+from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.errors import FormatError
 from wordveil.evaluation.privacy import Share, WordStatistics, reference_words, word_statistics
-from wordveil.guarantee import factor
+from wordveil.guarantee import Guarantee, factor
 from wordveil.mechanisms import Mechanism
+from wordveil.metric import projection_factor
 from wordveil.perturber import Perturber
 from wordveil.randomness import insecure_stream
 
@@ -63,7 +65,18 @@ def explain(
         _show_word(facts["word"], epsilon)
     if file is not None:
         console.print(Text(f"\n{_file_sentence(facts['file'])}"))
+    if dims is not None:
+        console.print(Text(f"\n{_dims_sentence(load_embedding(embedding), veil.guarantee.word, dims)}"))
     console.print(Text(f"\n{_CHANGES}"))
+
+
+def _dims_sentence(whole: Embedding, promise: Guarantee, dims: int) -> str:
+    most = projection_factor(whole, promise.metric.lam, dims)
+    return (
+        f"Distances here are those on the {dims} strongest of {whole.dim} axes. They are at most {most:.2f} "
+        f"times those in all dimensions at the same λ, so that ε = {promise.epsilon:g} here promises at least "
+        f"what ε = {promise.epsilon * most:.3g} promises there."
+    )
 
 
 def _word_facts(mechanism: Mechanism, word: str, draws: int) -> dict[str, Any]:

@@ -209,7 +209,7 @@ def projection_factor(embedding: Embedding, lam: float, k: int) -> float:
     --------
     >>> from wordveil.embedding import load_embedding
     >>> round(projection_factor(load_embedding(), 1.0, 25), 2)
-    2.03
+    2.08
     """
     strongest = embedding.spectrum.eigenvalues[::-1][:k]
     first, rho = float(strongest[0]), k / float(strongest.sum())

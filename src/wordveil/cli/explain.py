@@ -74,8 +74,8 @@ def _dims_sentence(whole: Embedding, promise: Guarantee, dims: int) -> str:
     most = projection_factor(whole, promise.metric.lam, dims)
     return (
         f"Distances here are those on the {dims} strongest of {whole.dim} axes. They are at most {most:.2f} "
-        f"times those in all dimensions at the same λ, so that ε = {promise.epsilon:g} here promises at least "
-        f"what ε = {promise.epsilon * most:.3g} promises there."
+        f"times those in all dimensions at the same λ, so that ε = {promise.epsilon:g} here promises at "
+        f"least what ε = {promise.epsilon * most:.3g} promises there."
     )
 
 

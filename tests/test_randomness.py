@@ -101,6 +101,14 @@ def test_normals_and_gammas_do_not_share_a_generator() -> None:
         np.testing.assert_array_equal(whole.normals((20, 3)), np.concatenate(parts))
 
 
+@pytest.mark.parametrize("make", [wv.secure_stream, lambda: wv.insecure_stream(3)])
+def test_deviates_are_float64(make: Callable[[], wv.Stream]) -> None:
+    stream = make()
+    for drawn in (stream.normals((10_000,)), stream.gammas(300.0, 10_000)):
+        assert drawn.dtype == np.float64
+        assert (drawn == drawn.astype(np.float32)).mean() < 1e-3
+
+
 def test_a_run_key_derives_the_same_stream_from_the_same_context_only() -> None:
     key = wv.RunKey()
     assert draws(key.stream("part", 1, b"x")) == draws(key.stream("part", 1, b"x"))

@@ -33,6 +33,20 @@ def test_same_noise_for_every_word_and_float64_sums(mechanism: wv.Mahalanobis) -
     assert states[0] == states[1] == states[2]
 
 
+def test_the_search_is_handed_the_very_sums(mechanism: wv.Mahalanobis) -> None:
+    class Recorder:
+        def nearest(self, points: np.ndarray) -> np.ndarray:
+            self.points = points
+            return np.zeros(len(points), dtype=np.int64)
+
+    recorder = Recorder()
+    vars(mechanism)["_search"] = recorder
+    ids = RNG.integers(-1, 300, 100)
+    mechanism.perturb_ids(ids, stream=wv.insecure_stream(9))
+    assert recorder.points.dtype == np.float64
+    np.testing.assert_array_equal(recorder.points, mechanism._noisy_points(ids, wv.insecure_stream(9)))
+
+
 def test_the_words_stand_at_their_rotated_vectors(mechanism: wv.Mahalanobis) -> None:
     places, axes = mechanism._places, mechanism.metric.axes
     np.testing.assert_allclose(places[:-1] @ axes.T, EMB.vectors, atol=1e-12)

@@ -49,7 +49,8 @@ class ScreenedSearch(NearestSearch):
         scaled[:, dim] = shrink
         gamma = (dim + 4) * _UNIT / (1.0 - (dim + 4) * _UNIT)
         size = norms * self._scale * shrink * self._longest + shrink * self._longest**2 / 2.0
-        slack = self._canonical_slack(norms) * self._scale**2 * shrink
+        with np.errstate(over="ignore"):  # a slack beyond all bounds keeps every row, which is right
+            slack = self._canonical_slack(norms) * shrink * self._scale**2
         np.matmul(scaled, self._screen.T, out=scores)
         return np.asarray(2.0 * (gamma * size + _UNDERFLOW) + slack)
 

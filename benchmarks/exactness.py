@@ -56,7 +56,10 @@ def compare(embedding: wv.Embedding, epsilon: float, queries: int) -> dict[str, 
         mechanism = wv.Mahalanobis(embedding, epsilon, lam)
         places = mechanism._places[:-1]
         oracle, fast = BruteSearch(places), {name: kind(places) for name, kind in FAST.items()}
-        stream, ids = wv.secure_stream(), np.random.default_rng().integers(0, len(embedding), queries // 2)
+        stream, ids = (
+            wv.insecure_stream(int(epsilon)),
+            np.random.default_rng(1).integers(0, len(embedding), queries // 2),
+        )
         for begin in range(0, len(ids), BLOCK):
             points = mechanism._noisy_points(ids[begin : begin + BLOCK], stream)
             right = oracle.nearest(points)

@@ -59,7 +59,7 @@ def test_check_real_accepts(good: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [float("nan"), float("inf"), -0.1, 1.1, True, "0.5", b"1", None, [0.5], 10**400]
+    "bad", [float("nan"), float("inf"), -0.1, 1.1, True, np.True_, "0.5", b"1", None, [0.5], 10**400]
 )
 def test_check_real_refuses(bad: object) -> None:
     with pytest.raises(ParameterError, match="must be in"):

@@ -46,7 +46,9 @@ def test_trace_is_the_number_of_dimensions(glove: wv.Embedding) -> None:
 
 
 def test_every_lam_shares_one_eigendecomposition() -> None:
-    assert wv.Metric.from_embedding(EMB, 0.3).axes is wv.Metric.from_embedding(EMB, 1.0).axes
+    axes = [wv.Metric.from_embedding(EMB, lam).axes for lam in (0.3, 1.0)]
+    assert np.shares_memory(*axes)
+    assert np.shares_memory(axes[0], EMB.spectrum.axes)
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.3, 1.0])
@@ -115,6 +117,14 @@ def test_the_bracket_holds_the_true_diameter(lam: float) -> None:
     assert bracket.lower <= true <= bracket.upper
     assert bracket.upper <= 2.0 * bracket.lower
     assert bracket.lower >= 0.9 * true
+
+
+@pytest.mark.parametrize("scale", [1e-25, 1e-10, 1e10, 1e19, 1e37])
+def test_the_bracket_holds_at_any_scale(scale: float) -> None:
+    rows = np.array([[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]]) * scale
+    bracket = wv.Metric.from_embedding(wv.Embedding(["a", "b", "c"], rows), 0.0).diameter()
+    assert bracket.lower <= 5.0 * scale * (1 + 1e-6)
+    assert 5.0 * scale * (1 - 1e-6) <= bracket.upper <= 10.1 * scale
 
 
 def test_the_bracket_of_the_default_vectors(glove: wv.Embedding) -> None:

@@ -2,7 +2,7 @@ import itertools
 import pickle
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import hypothesis.strategies as st
 import numpy as np
@@ -34,8 +34,11 @@ class FixedSequence(wv.Mechanism):
 
 
 VEIL = wv.Perturber(FixedSequence())
-ANY_TEXT = st.text(st.characters(), max_size=80) | st.text(
-    "ab '-_.@#:/1,é東👍\u200d\u0301\ud800\x00\u2028\u202e\n ", max_size=80
+ADDRESSES = st.sampled_from(["", "http://", "www.", "a@b.c", "#", "@"])
+ANY_TEXT = (
+    st.builds(str.__add__, ADDRESSES, st.text(st.characters(), max_size=80))
+    | st.text(st.characters(), max_size=80)
+    | st.text("ab '-_.@#:/1,é東👍\u200d\u0301\ud800\x00\u2028\u202e\n ", max_size=80)
 )
 
 
@@ -79,6 +82,64 @@ def test_same_length_same_support() -> None:
     everything = {f"{a} {b}" for a in circle.words for b in circle.words}
     for text in ("w0 w3", "Zoë 555-0101", "w1 me@mail.example"):
         assert set(veil.perturb([text] * 5_000, stream=wv.insecure_stream(1))) == everything
+
+
+@dataclass(frozen=True)
+class Recording(FixedSequence):
+    """Answers as FixedSequence does, and remembers what it was asked."""
+
+    asked: list[int] = field(default_factory=list)
+
+    def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
+        self.asked.extend(ids.tolist())
+        return super()._perturb(ids, stream)
+
+
+@pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
+@pytest.mark.parametrize(
+    ("choices", "asked"),
+    [
+        ({}, [7, 3, 4, -1, 5, -1]),
+        ({"pad_to": 8}, [7, 3, 4, -1, 5, -1, -1, -1]),
+        ({"pad_to": 2}, [7, 3]),
+        ({"bag": True}, [7, 3, 4, -1, 5, -1]),
+        ({"unsafe_drop": True}, [7, 3, 4, 5]),
+        ({"unsafe_drop": True, "pad_to": 5}, [7, 3, 4, 5, -1]),
+        ({"unsafe_mask": "X"}, [7, 3, 4, 5]),
+        ({"unsafe_mask": "X", "pad_to": 8}, [7, 3, 4, 5, -1, -1]),
+        ({"unsafe_mask": "X", "pad_to": 3}, [7, 3, 4]),
+        ({"unsafe_keep": True}, [7, 3, 4, 5]),
+        ({"unsafe_keep_case": True}, [7, 3, 4, -1, 5, -1]),
+        ({"unsafe_exempt": frozenset({"to"})}, [7, 4, -1, 5, -1]),
+        ({"unsafe_exempt": frozenset({"to"}), "pad_to": 3}, [7, 4]),
+    ],
+)
+def test_what_the_mechanism_is_asked(choices: dict[str, object], asked: list[int]) -> None:
+    mechanism = Recording()
+    wv.Perturber(mechanism, wv.Policy(**choices))("Tea to Boston Qwxz please zoë")  # type: ignore[arg-type]  # one
+    assert mechanism.asked == asked
+
+
+@pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
+def test_gaps_of_what_is_dropped_are_carried_on() -> None:
+    veil = wv.Perturber(FixedSequence(), wv.Policy(unsafe_drop=True, unsafe_keep_punctuation=True))
+    assert veil("Tea (qwxz), please! #_ boston.") == "book (), a! flight."
+
+
+@pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
+def test_exempt_and_kept_tokens_are_not_cut() -> None:
+    exempt = wv.Policy(unsafe_exempt=frozenset({"new-york"}))
+    assert wv.Perturber(FixedSequence(), exempt)("Tea New-York") == "book new-york"
+    keep = wv.Policy(unsafe_keep=True)
+    assert (
+        wv.Perturber(FixedSequence(), keep)("1,000 https://A.B/c Well-Known")
+        == "1,000 https://A.B/c Well-Known"
+    )
+
+
+def test_padding_counts_for_the_size_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_BLOCK_TOKENS", 100)
+    assert [len(block) for block in module._blocks([""] * 10, 50)] == [2] * 5
 
 
 @pytest.fixture
@@ -132,7 +193,7 @@ def test_the_private_report_counts(real: wv.Perturber) -> None:
     [
         ({"unsafe_drop": True}, "book a flight to", {"dropped": 2}),
         ({"unsafe_mask": "[X]"}, "book a flight [X] to [X]", {"masked": 2}),
-        ({"unsafe_keep": True}, "book a flight qwxz to zoë", {"kept": 2}),
+        ({"unsafe_keep": True}, "book a flight Qwxz to zoë", {"kept": 2}),
         ({"unsafe_keep": True, "unsafe_keep_case": True}, "Book a FLIGHT Qwxz to zoë", {"kept": 2}),
         ({"unsafe_keep_case": True}, "Book a FLIGHT To boston please", {}),
         ({"unsafe_keep_punctuation": True}, "book a, (flight) to boston: please!", {}),
@@ -161,6 +222,10 @@ def test_refuses(real: wv.Perturber) -> None:
     with pytest.raises(wv.ParameterError, match=r"Text 1 .* must be a str. Got a NoneType") as caught:
         real.perturb(["my secret", None])  # type: ignore[list-item]  # that is the test
     assert "secret" not in str(caught.value)
+    with pytest.raises(wv.ParameterError, match="'stream'"):
+        real("tea", stream=7)  # type: ignore[arg-type]  # that is the test
+    with pytest.raises(wv.ParameterError, match="must be a str"):
+        real.guarantee.exponent("tea", None)  # type: ignore[arg-type]  # that is the test
     with pytest.raises(wv.ParameterError, match="a mechanism and a Policy"):
         wv.Perturber("laplace")  # type: ignore[arg-type]  # that is the test
 
@@ -204,7 +269,7 @@ def test_the_guarantee_of_a_bag_is_the_best_matching() -> None:
     ]
     assert veil.guarantee.exponent(" ".join(words[0]), " ".join(words[1])) == pytest.approx(min(sums))
     assert "matching" in str(veil.guarantee)
-    assert "the order of the rows" in veil.guarantee.not_covered
+    assert "the order of the texts" in veil.guarantee.not_covered
 
 
 def test_the_guarantee_of_padded_texts() -> None:
@@ -212,6 +277,8 @@ def test_the_guarantee_of_padded_texts() -> None:
     single = veil.mechanism.guarantee
     distance = single.metric.distance(EMB.vector("tea"), EMB.centroid)
     assert veil.guarantee.exponent("book", "book tea") == pytest.approx(3.0 * float(distance))
+    dropping = wv.Perturber(wv.Laplace(EMB, 3.0), wv.Policy(pad_to=3, unsafe_drop=True))
+    assert dropping.guarantee.exponent("qwxz tea", "tea") == 0.0
     facts = veil.guarantee.to_dict()
     assert facts["covers_texts_of_different_lengths"]
     assert facts["local_dp_epsilon_per_text"] == pytest.approx(3 * single.worst_case.upper)
@@ -226,3 +293,9 @@ def test_the_guarantee_names_what_is_unsafe(real: wv.Perturber) -> None:
     assert "names, numbers, addresses" in str(veil.guarantee).replace("\n", " ")
     with pytest.raises(wv.ParameterError, match="unsafe choices"):
         veil.guarantee.exponent("a", "to")
+    padded = wv.Perturber(real.mechanism, wv.Policy(unsafe_keep=True, pad_to=3)).guarantee
+    assert "UNSAFE CHOICES WERE MADE" in str(padded)
+    assert not padded.to_dict()["covers_texts_of_different_lengths"]
+    assert "local_dp_epsilon_per_text" not in padded.to_dict()
+    assert "the number of words in a text" in padded.not_covered
+    assert any("in spite of the padding" in what for what in padded.not_covered)

@@ -56,6 +56,9 @@ def test_what_is_unsafe_warns_once_and_says_why(name: str, value: object, told: 
         ({"unsafe_keep_punctuation": True, "bag": True}, "bag or pad_to"),
         ({"unsafe_keep_punctuation": True, "pad_to": 3}, "bag or pad_to"),
         ({"unsafe_exempt": "the"}, "list of words"),
+        ({"unsafe_exempt": None}, "list of words"),
+        ({"unsafe_drop": "no"}, "True or False"),
+        ({"bag": 1}, "True or False"),
         ({"unsafe_exempt": ["two words"]}, "Word 0"),
         ({"unsafe_exempt": ["a", 5]}, "Word 1"),
     ],
@@ -63,6 +66,13 @@ def test_what_is_unsafe_warns_once_and_says_why(name: str, value: object, told: 
 def test_refuses(choices: dict[str, object], told: str) -> None:
     with pytest.raises(wv.ParameterError, match=told):
         wv.Policy(**choices)  # type: ignore[arg-type]  # that is the test
+
+
+@pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
+def test_dropping_with_padding_is_safe_only_alone() -> None:
+    policy = wv.Policy(pad_to=5, unsafe_drop=True, unsafe_keep_case=True)
+    assert policy.unsafe == ("unsafe_drop", "unsafe_keep_case")
+    assert "in spite of the padding" in policy.revealed[-1]
 
 
 @pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")

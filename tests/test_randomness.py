@@ -102,6 +102,20 @@ def test_normals_and_gammas_do_not_share_a_generator() -> None:
 
 
 @pytest.mark.parametrize("make", [wv.secure_stream, lambda: wv.insecure_stream(3)])
+def test_directions_and_radii_have_keys_of_their_own(make: Callable[[], wv.Stream]) -> None:
+    stream = make()
+    a, b = (each.bit_generator.random_raw(4).tolist() for each in (stream._directions, stream._radii))
+    assert not set(a) & set(b)
+
+
+def test_a_key_is_256_bits_from_the_operating_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr("secrets.token_bytes", lambda count: asked.append(count) or bytes(count))  # type: ignore[func-returns-value]  # append returns None
+    assert draws(wv.secure_stream()) == draws(wv.secure_stream())
+    assert asked == [32, 32]
+
+
+@pytest.mark.parametrize("make", [wv.secure_stream, lambda: wv.insecure_stream(3)])
 def test_deviates_are_float64(make: Callable[[], wv.Stream]) -> None:
     stream = make()
     for drawn in (stream.normals((10_000,)), stream.gammas(300.0, 10_000)):
@@ -114,7 +128,7 @@ def test_a_run_key_derives_the_same_stream_from_the_same_context_only() -> None:
     assert draws(key.stream("part", 1, b"x")) == draws(key.stream("part", 1, b"x"))
     contexts: list[tuple[str | bytes | int, ...]] = [
         (), ("",), (b"",), (0,), ("0",), ("a", "b"), ("ab",), ("ab", ""), ("", "ab"), (b"ab",), (1, 23), (12, 3),
-        (-1,), ("\ud800",),
+        (-1,), ("\ud800",), ("asb",), ("a\0b",), ("as" + "\1" + "\0" * 7 + "b",),
     ]  # fmt: skip
     assert len({draws(key.stream(*context)) for context in contexts}) == len(contexts)
     assert draws(wv.RunKey().stream("part")) != draws(wv.RunKey().stream("part"))
@@ -142,9 +156,17 @@ def _use_in_child(source: wv.Stream | wv.RunKey, channel: "multiprocessing.Simpl
         else:
             source.normals((3,))
     except wv.WordveilError as error:
-        channel.put(str(error))
+        told = str(error)
     else:
-        channel.put("it drew")
+        told = "it drew"
+    if isinstance(source, wv.Stream):
+        try:
+            source.gammas(2.0, 3)
+        except wv.WordveilError:
+            pass
+        else:
+            told = "it drew"
+    channel.put(told)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

@@ -59,7 +59,7 @@ def test_any_text_gives_plain_tokens(text: str) -> None:
 @settings(max_examples=500)
 def test_pieces_are_the_same_tokens(text: str) -> None:
     found, _ = pieces(text)
-    assert [tokens._folded(token) for _, token in found] == split(text)
+    assert [tokens.fold(token) for _, token in found] == split(text)
 
 
 @given(st.text("ab '-_.@#:/1,w", max_size=60))
@@ -120,6 +120,16 @@ def test_the_rule_is_linear(unit: str) -> None:
     start = time.perf_counter()
     split(unit * (2_000_000 // len(unit)))
     assert time.perf_counter() - start < 20.0
+
+
+def test_a_long_run_of_mixed_marks_is_not_quadratic() -> None:
+    start = time.perf_counter()
+    assert len(split("a" + "\u0300" * 200_000 + "\u0316" * 200_000)) == 1
+    assert time.perf_counter() - start < 10.0
+
+
+def test_control_characters_end_an_address() -> None:
+    assert split("http://a\x00\x1b[31mred") == ["http://a", "31mred"]
 
 
 def test_the_fingerprint_names_the_rule() -> None:

@@ -1,6 +1,6 @@
 """`python -m wordveil` is the command `wordveil`."""
 
-from wordveil.cli.main import main
+from wordveil_command import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

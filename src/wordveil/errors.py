@@ -81,7 +81,8 @@ def check_real(
 ) -> float:
     """Return `value` as a float if it is finite and in [low, high], else raise ParameterError."""
     number = math.nan
-    if not isinstance(value, bool | str | bytes):
+    is_bool = type(value).__name__ in ("bool", "bool_")  # NumPy has a bool of its own
+    if not (is_bool or isinstance(value, str | bytes)):
         try:
             number = float(value)
         except (TypeError, ValueError, OverflowError):

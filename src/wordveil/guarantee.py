@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from wordveil.embedding import Embedding
 from wordveil.errors import check_whole
 from wordveil.metric import Bracket, Metric
+from wordveil.noise import check_epsilon
 
-__all__ = ["Exponents", "Guarantee", "factor"]
+__all__ = ["COLUMNS", "EMPTY", "LENGTH", "ORDER", "ROW_ORDER", "Exponents", "Guarantee", "factor"]
 
 _RANKS: Final = (1, 10, 100)
 _SAMPLE: Final = 1000
@@ -21,12 +22,11 @@ _BLOCK_ROWS: Final = 4096
 _WIDTH: Final = 100
 _STRONG: Final = 1.1
 _MODERATE: Final = 5.0
-_NOT_COVERED: Final = (
-    "the number of words in a text",
-    "the order of the words and of the rows",
-    "columns that are kept, empty texts and missing values",
-    "how often a text is released: each release adds up",
-)
+LENGTH: Final = "the number of words in a text"
+ORDER: Final = "the order of the words and of the texts"
+ROW_ORDER: Final = "the order of the texts"
+EMPTY: Final = "which texts are empty or missing"
+COLUMNS: Final = "whatever else is published beside the text"
 
 
 class Exponents(NamedTuple):
@@ -63,6 +63,9 @@ class Guarantee:
     epsilon: float
     metric: Metric
     embedding: Embedding = field(repr=False)
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon, "Guarantee")
 
     def exponent(self, word: str, other: str) -> float:
         """Return ε·d between two words: exp of it is how much the odds between them can change."""
@@ -117,7 +120,7 @@ class Guarantee:
     @property
     def not_covered(self) -> tuple[str, ...]:
         """What the output shows of the input all the same."""
-        return _NOT_COVERED
+        return (LENGTH, EMPTY, ORDER, COLUMNS)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same facts for machines."""
@@ -183,6 +186,8 @@ class Guarantee:
 
     def _euclidean(self) -> str:
         euclidean = self.euclidean_epsilon
+        if self.metric.lam == 0.0:
+            return _wrapped("Distances are Euclidean, in the units of the vectors.")
         return _wrapped(
             f"In Euclidean terms ε lies between {euclidean.lower:.3g} and {euclidean.upper:.3g} per unit of "
             "distance, depending on the direction."
@@ -209,8 +214,8 @@ def _verdict(exponent: float) -> str:
     if exponent <= _MODERATE:
         return "That is moderate: close words blend, distant ones can be told apart."
     return (
-        "That is weak on paper, which is the worst case over all outputs: a smaller ε promises more. "
-        "How often a word really stays, and what comes out instead, is a thing to measure, not a promise."
+        "Taken alone that is too weak to rely on: it does not exclude that the word is recognised. A smaller "
+        "ε promises more. How often words really stay is a thing to measure, not a promise."
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wordveil.embedding import Embedding
+from wordveil.embedding.arrays import locked, row_norms
 from wordveil.errors import ParameterError, check_real, check_whole
 
 __all__ = ["Bracket", "EuclideanBounds", "Metric", "projection_factor"]
@@ -66,6 +67,14 @@ class Metric:
     axes: NDArray[np.float64] = field(repr=False)
     _embedding: Embedding | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        for name in ("eigenvalues", "axes"):
+            object.__setattr__(self, name, locked(getattr(self, name)))
+
+    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
+        # Unpickled arrays could be written to; made anew, they are locked again.
+        return type(self), (self.lam, self.eigenvalues, self.axes, self._embedding)
+
     @classmethod
     def from_embedding(cls, embedding: Embedding, lam: float = 1.0) -> Self:
         """Return the metric that the vectors of `embedding` give at `lam`.
@@ -114,7 +123,7 @@ class Metric:
     @cached_property
     def scales(self) -> NDArray[np.float64]:
         """The eigenvalues of A, ascending."""
-        return self.lam * self.eigenvalues + (1.0 - self.lam)
+        return locked(self.lam * self.eigenvalues + (1.0 - self.lam))
 
     @property
     def matrix(self) -> NDArray[np.float64]:
@@ -189,14 +198,16 @@ class Metric:
         assert self._embedding is not None
         vectors = self._embedding.vectors
         white = np.empty(vectors.shape, dtype=np.float32)
+        # A power of two is exact; near 1 no square of a float32 overflows or vanishes.
+        scale = 2.0 ** -math.frexp(float(row_norms(vectors).max()) / math.sqrt(self.scales[0]))[1]
         for start in range(0, len(vectors), _BLOCK_ROWS):
-            white[start : start + _BLOCK_ROWS] = self.whiten(vectors[start : start + _BLOCK_ROWS])
+            white[start : start + _BLOCK_ROWS] = self.whiten(vectors[start : start + _BLOCK_ROWS]) * scale
         pair, radius = _enclose(white)
         found = self.distance(vectors[pair[0]], vectors[pair[1]])
         # Rounding to float32 moves a point by at most 2^-24 of its norm, and the sums lose m such steps.
         largest = float(np.abs(white).max()) * math.sqrt(self.dim)
         slack = (self.dim + 8) * 2.0**-23 * (radius + largest)
-        return Bracket(float(found) * (1.0 - 1e-9), 2.0 * (radius + slack))
+        return Bracket(float(found) * (1.0 - 1e-9), 2.0 * (radius + slack) / scale)
 
 
 def projection_factor(embedding: Embedding, lam: float, k: int) -> float:

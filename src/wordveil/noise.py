@@ -20,7 +20,9 @@ _SMALLEST_EPSILON = 1e-100  # so that no square of a noisy coordinate overflows
 
 def check_epsilon(epsilon: float, owner: str) -> float:
     """Return ε if it is finite and positive, else raise ParameterError."""
-    return check_real(epsilon, "epsilon", owner, "be finite and positive", _SMALLEST_EPSILON, math.inf)
+    return check_real(
+        epsilon, "epsilon", owner, "be finite and positive (1e-100 or more)", _SMALLEST_EPSILON, math.inf
+    )
 
 
 def eigen_noise(

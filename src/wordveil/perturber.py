@@ -14,7 +14,7 @@ from wordveil.mechanisms import Mechanism
 from wordveil.policy import Policy
 from wordveil.randomness import Stream, secure_stream
 from wordveil.text_guarantee import TextGuarantee
-from wordveil.tokens import Tokenizer, check_text, join, pieces
+from wordveil.tokens import Tokenizer, check_text, fold, join, pieces
 
 __all__ = ["Perturber", "PrivateReport"]
 
@@ -131,11 +131,11 @@ class Perturber:
         """
         if isinstance(texts, str | bytes):
             raise ParameterError("The 'texts' parameter of perturb must be a list of texts, not one text.")
-        stream = stream or secure_stream()
+        stream = secure_stream() if stream is None else stream
         counts = PrivateReport()
         perturb = self._with_layout if self.policy.keeps_layout else self._words_only
         answers: list[str] = []
-        for block in _blocks(texts):
+        for block in _blocks(texts, self.policy.pad_to or 0):
             answers += perturb(block, counts, stream)
         return (answers, counts) if report else answers
 
@@ -183,21 +183,32 @@ class Perturber:
         found, tail = pieces(text)
         slots: list[_Slot] = []
         asked: list[int] = []
+        gap = ""
         for before, written in found:
-            gap = before
-            for part in self.tokenizer.lookup(written):
+            gap += before
+            for part, number in self._parts(written):
                 counts.tokens += 1
-                number = self.mechanism.embedding.index.get(part, _UNKNOWN)
                 counts.unknown += number == _UNKNOWN
                 slot = self._slot(gap, part, written, number, counts)
                 if slot is not None:
                     slots.append(slot)
                     if slot.fixed is None:
                         asked.append(number)
-                    gap = " "
+                    gap = ""
         slots, asked = self._resized(slots, asked, counts)
         ids.extend(asked)
-        return slots, tail
+        return slots, gap + tail
+
+    def _parts(self, written: str) -> list[tuple[str, int]]:
+        """Return what a token is looked up as, with the ids; exempt and kept tokens are not cut."""
+        index = self.mechanism.embedding.index
+        folded = fold(written)
+        if folded in self.policy.unsafe_exempt:
+            return [(folded, index.get(folded, _UNKNOWN))]
+        parts = [(part, index.get(part, _UNKNOWN)) for part in self.tokenizer.parts(folded)]
+        if self.policy.unsafe_keep and parts and all(number == _UNKNOWN for _, number in parts):
+            return [(written, _UNKNOWN)]
+        return parts
 
     def _slot(self, gap: str, part: str, written: str, number: int, counts: PrivateReport) -> _Slot | None:
         fixed: str | None = None
@@ -229,9 +240,9 @@ class Perturber:
         filled = [_cased(next(words) if slot.fixed is None else slot.fixed, slot.case) for slot in slots]
         if not self.policy.unsafe_keep_punctuation:
             return self._laid_out(filled)
-        gaps = [slot.gap if i else slot.gap.lstrip() for i, slot in enumerate(slots)]
-        spaced = (gap or " " if i else gap for i, gap in enumerate(gaps))
-        return "".join(f"{gap}{word}" for gap, word in zip(spaced, filled, strict=True)) + tail.rstrip()
+        spaced = (slot.gap or " " for slot in slots)
+        whole = "".join(f"{gap}{word}" for gap, word in zip(spaced, filled, strict=True)) + tail
+        return " ".join(whole.split())
 
 
 def _cased(word: str, written: str) -> str:
@@ -240,13 +251,13 @@ def _cased(word: str, written: str) -> str:
     return word[0].upper() + word[1:] if written[:1].isupper() else word
 
 
-def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
+def _blocks(texts: Iterable[str], least: int) -> Iterator[list[str]]:
     """Yield the texts in lists of so many words, roughly, that a search pays and memory stays small."""
     block: list[str] = []
     size = 0
     for number, text in enumerate(texts):
         block.append(check_text(text, number))
-        size += 1 + len(text) // 5
+        size += max(least, 1 + len(text) // (5 if text.isascii() else 1))
         if size >= _BLOCK_TOKENS:
             yield block
             block, size = [], 0

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from wordveil.errors import ParameterError, PrivacyWarning, check_whole
+from wordveil.errors import ParameterError, PrivacyWarning, check_whole, parameter_error
 from wordveil.tokens import split
 
 __all__ = ["Policy"]
@@ -19,6 +19,7 @@ _REVEALS: Final = {
     "unsafe_keep_case": "which words begin with or are in capitals",
     "unsafe_exempt": "every word of the exempt list, wherever it stands",
 }
+_DESPITE_PADDING: Final = "in part, how long a text is, in spite of the padding"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Policy:
         Sort the words of the output, so that their order is not revealed.
     unsafe_drop, unsafe_mask, unsafe_keep
         Instead of perturbing a word outside of the vocabulary from the centroid: drop it, write this mask, or
-        let it pass verbatim. Dropping is safe together with `pad_to`.
+        let it pass as it is written. Dropping alone is safe together with `pad_to`.
     unsafe_keep_punctuation, unsafe_keep_case : bool
         Carry punctuation, or the use of capitals, over to the output.
     unsafe_exempt : iterable of str
@@ -57,6 +58,9 @@ class Policy:
     def __post_init__(self) -> None:
         if self.pad_to is not None:
             check_whole(self.pad_to, "pad_to", "Policy", 1, _LONGEST)
+        for each in fields(self):
+            if each.type is bool and not isinstance(getattr(self, each.name), bool):
+                raise parameter_error(each.name, "Policy", "be True or False", getattr(self, each.name))
         object.__setattr__(self, "unsafe_exempt", _folded_words(self.unsafe_exempt))
         self._check_together()
         if self.unsafe:
@@ -78,17 +82,15 @@ class Policy:
 
     @property
     def unsafe(self) -> tuple[str, ...]:
-        """The names of the unsafe choices that were made; dropping is none with `pad_to`."""
-        return tuple(
-            name
-            for name in _REVEALS
-            if getattr(self, name) and not (name == "unsafe_drop" and self.pad_to is not None)
-        )
+        """The names of the unsafe choices that were made; dropping alone is none with `pad_to`."""
+        chosen = tuple(name for name in _REVEALS if getattr(self, name))
+        return () if chosen == ("unsafe_drop",) and self.pad_to is not None else chosen
 
     @property
     def revealed(self) -> tuple[str, ...]:
         """What each unsafe choice reveals, in words."""
-        return tuple(_REVEALS[name] for name in self.unsafe)
+        told = tuple(_REVEALS[name] for name in self.unsafe)
+        return (*told, _DESPITE_PADDING) if told and self.pad_to is not None else told
 
     @property
     def keeps_layout(self) -> bool:
@@ -108,7 +110,7 @@ class Policy:
 
 
 def _folded_words(words: Iterable[str]) -> frozenset[str]:
-    if isinstance(words, str | bytes):
+    if isinstance(words, str | bytes) or not isinstance(words, Iterable):
         raise ParameterError("The 'unsafe_exempt' parameter of Policy must be a list of words.")
     folded = set()
     for number, word in enumerate(words):

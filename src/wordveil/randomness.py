@@ -29,7 +29,8 @@ def _count_fork() -> None:
     _generation += 1
 
 
-os.register_at_fork(after_in_child=_count_fork)
+if hasattr(os, "register_at_fork"):  # where there is no fork, there is nothing to count
+    os.register_at_fork(after_in_child=_count_fork)
 
 
 class _OfOneProcess:

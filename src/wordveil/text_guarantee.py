@@ -8,15 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import ParameterError
-from wordveil.guarantee import Guarantee
+from wordveil.guarantee import COLUMNS, EMPTY, LENGTH, ORDER, ROW_ORDER, Guarantee
 from wordveil.policy import Policy
-from wordveil.tokens import Tokenizer
+from wordveil.tokens import Tokenizer, check_text
 
 __all__ = ["TextGuarantee"]
 
 _WIDTH: Final = 100
-_LENGTH: Final = "the number of words in a text"
-_ORDER: Final = "the order of the words and of the rows"
+_UNSAFE: Final = (
+    "UNSAFE CHOICES WERE MADE: what follows holds only for texts that agree in all that these choices reveal "
+    "(see below), and for nothing else."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,8 @@ class TextGuarantee:
             raise ParameterError(
                 "With unsafe choices texts can differ in what passes verbatim, and no sum bounds that."
             )
-        a, b = (self._places(self.tokenizer.ids(given)) for given in (text, other))
+        texts = check_text(text, 0), check_text(other, 1)
+        a, b = (self._places(self.tokenizer.ids(given)) for given in texts)
         if len(a) != len(b):
             raise ParameterError(
                 "Texts of different numbers of words are not covered. Hint: pad_to makes them equally long."
@@ -74,20 +77,22 @@ class TextGuarantee:
     @property
     def not_covered(self) -> tuple[str, ...]:
         """What the output shows of the input all the same."""
-        hidden = {_LENGTH} if self.policy.pad_to is not None else set()
-        kept = [what for what in self.word.not_covered if what not in hidden]
-        if self.policy.bag:
-            kept = ["the order of the rows" if what == _ORDER else what for what in kept]
-        return (*self.policy.revealed, *kept)
+        length = () if self._covers_lengths else (LENGTH, EMPTY)
+        order = ROW_ORDER if self.policy.bag else ORDER
+        return (*self.policy.revealed, *length, order, COLUMNS)
+
+    @property
+    def _covers_lengths(self) -> bool:
+        return self.policy.pad_to is not None and not self.policy.unsafe
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same facts for machines."""
         facts = self.word.to_dict() | {
             "not_covered": list(self.not_covered),
             "policy": self.policy.to_dict(),
-            "covers_texts_of_different_lengths": self.policy.pad_to is not None,
+            "covers_texts_of_different_lengths": self._covers_lengths,
         }
-        if self.policy.pad_to is not None:
+        if self.policy.pad_to is not None and self._covers_lengths:
             facts["local_dp_epsilon_per_text"] = self.word.composed(self.policy.pad_to)
         return facts
 
@@ -102,7 +107,8 @@ class TextGuarantee:
             else "For two texts of the same number of words the exponents add up, word by word."
         )
         span = self._unpadded() if self.policy.pad_to is None else self._padded(self.policy.pad_to)
-        return textwrap.fill(f"{rule} {span}", _WIDTH)
+        parts = [_UNSAFE, rule, span] if self.policy.unsafe else [rule, span]
+        return textwrap.fill(" ".join(parts), _WIDTH)
 
     def _unpadded(self) -> str:
         each, ten = self.word.worst_case.upper, self.word.composed(10)

@@ -15,7 +15,17 @@ from typing import Final, NamedTuple
 
 from wordveil.errors import ParameterError
 
-__all__ = ["LARGEST_TEXT", "RULE_FINGERPRINT", "Piece", "Tokenizer", "check_text", "join", "pieces", "split"]
+__all__ = [
+    "LARGEST_TEXT",
+    "RULE_FINGERPRINT",
+    "Piece",
+    "Tokenizer",
+    "check_text",
+    "fold",
+    "join",
+    "pieces",
+    "split",
+]
 
 LARGEST_TEXT: Final = 16 << 20
 RULE_FINGERPRINT: Final = hashlib.sha256(
@@ -66,7 +76,7 @@ def split(text: str) -> list[str]:
     if text.isascii():
         return _pattern_for(text).findall(text.lower())
     plain = _plain(text)
-    return [_folded(token) for token in _pattern_for(plain).findall(plain)]
+    return [fold(token) for token in _pattern_for(plain).findall(plain)]
 
 
 def pieces(text: str) -> tuple[list[Piece], str]:
@@ -117,10 +127,6 @@ class Tokenizer:
                 ids.extend(get(part, -1) for part in self.parts(token))
         return ids
 
-    def lookup(self, written: str) -> list[str]:
-        """Return what a token as it is written is looked up as."""
-        return self.parts(_folded(written))
-
     def parts(self, token: str) -> list[str]:
         """Return what a folded token is looked up as: itself if it is known, else its parts."""
         if not token or token in self._vocabulary:
@@ -140,10 +146,18 @@ class Tokenizer:
 
 def _plain(text: str) -> str:
     """Return NFKC without invisible marks; control characters and lone surrogates become spaces."""
-    return unicodedata.normalize("NFKC", text).translate(_Cleaner.shared)
+    # Sorting a run of marks takes quadratic time, and no script stacks more than 30 (Unicode annex 15).
+    bounded = _long_run().sub(r"\1", text)
+    return unicodedata.normalize("NFKC", bounded).translate(_Cleaner.shared)
 
 
-def _folded(token: str) -> str:
+@functools.cache
+def _long_run() -> re.Pattern[str]:
+    return re.compile(f"([{_marks()}]{{30}})[{_marks()}]+")
+
+
+def fold(token: str) -> str:
+    """Return a token as it is looked up: case-folded, in NFKC."""
     if token.isascii():
         return token.lower()
     return unicodedata.normalize("NFKC", token.casefold())
@@ -196,7 +210,7 @@ def _pattern(script: str, *, special: bool) -> re.Pattern[str]:
         _MIXED: (f"(?:(?![{_CJK}])[\\w{_marks()}])", f"(?![{_CJK}])[^\\W_]"),
     }[script]
     addresses = [
-        r"(?:https?://|www\.)[^\s<>\"]+",
+        r"(?:https?://|www\.)[^\s<>\"\x00-\x1f\x7f]+",
         rf"(?:{letter}|[.+-]){{1,64}}@(?:{letter}|-){{1,63}}(?:\.(?:{letter}|-){{1,63}}){{1,8}}",
         rf"[@#]{letter}+",
     ]

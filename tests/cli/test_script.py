@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import wordveil
+import wordveil_command
 from wordveil.cli import main as cli
 from wordveil.embedding.catalog import user_folder
 
@@ -93,12 +94,10 @@ def test_a_zip_in_a_pipe_is_refused_in_one_line(tmp_path: Path) -> None:
     assert "can't be read from a pipe" in done.stderr
 
 
-def test_a_terminal_of_few_letters_and_a_closed_output(tmp_path: Path) -> None:
+def test_a_terminal_of_few_letters(tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_text("東京 1 2\n大阪 2 1\n", encoding="utf-8")
     done = run("embedding", "info", tmp_path / "v.txt", env=os.environ | {"PYTHONIOENCODING": "latin-1"})
     assert (done.returncode, done.stderr) == (0, "")
-    closed = subprocess.run(f"{SCRIPT} --version >&-", shell=True, capture_output=True, check=False)
-    assert (closed.returncode, closed.stderr) == (0, b"")
 
 
 def test_an_odd_file_name_can_be_imported(tmp_path: Path) -> None:
@@ -225,6 +224,15 @@ def test_a_bug_is_one_line_without_the_text_of_the_exception(
         (KeyboardInterrupt(), 130, "stopped"),
     ],
 )
+def test_ctrl_c_while_loading(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "main", interrupted)
+    assert wordveil_command.main() == 130
+    assert capsys.readouterr().err == "wordveil: stopped.\n"
+
+
 def test_other_failures(
     error: BaseException, code: int, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip

@@ -95,6 +95,12 @@ def test_shapes_and_types(mechanism: wv.Mahalanobis) -> None:
     assert mechanism.perturb_ids([0, -1]).min() >= 0
 
 
+@pytest.mark.parametrize("words", [["w1", None], ["w1", 5], ["w1", b"w2"]])
+def test_refuses_words_that_are_not_str(mechanism: wv.Mahalanobis, words: list[str]) -> None:
+    with pytest.raises(wv.ParameterError, match="Word 1"):
+        mechanism.perturb_words(words)
+
+
 @pytest.mark.parametrize("ids", [[-2], [300], [0.0], [True], ["w1"], [2**62]])
 def test_refuses_other_ids_without_showing_them(mechanism: wv.Mahalanobis, ids: list[int]) -> None:
     with pytest.raises(wv.ParameterError, match="Word ids must be") as caught:
@@ -120,7 +126,7 @@ def test_refuses_an_epsilon_that_is_not_finite_and_positive(epsilon: float) -> N
 
 
 def test_refuses_a_lam_outside_of_0_to_1() -> None:
-    with pytest.raises(wv.ParameterError, match="'lam'"):
+    with pytest.raises(wv.ParameterError, match="'lam' parameter of Mahalanobis"):
         wv.Mahalanobis(EMB, 1.0, 1.5)
 
 
@@ -134,7 +140,39 @@ def test_laplace_is_lam_0() -> None:
     assert (laplace.lam, laplace.epsilon) == (0.0, 3.0)
 
 
+@pytest.mark.parametrize("dim", [25, 300])
+def test_equal_words_stay_equal(dim: int) -> None:
+    """Rows of a matrix product may be rounded differently at the edge of a block; words may not."""
+    rows = np.random.default_rng(1).normal(size=(4200, dim)).astype(np.float32)
+    rows[4096:4099] = rows[0]
+    rows[7, 0], rows[4100] = 0.0, rows[7]
+    rows[4100, 0] = -0.0
+    twins = wv.Embedding([f"w{i}" for i in range(len(rows))], rows)
+    mechanism = wv.Mahalanobis(twins, 10_000.0, 1.0)
+    for twin, first in ((4096, 0), (4097, 0), (4098, 0), (4100, 7)):
+        np.testing.assert_array_equal(mechanism._places[twin], mechanism._places[first])
+        assert set(mechanism.perturb_ids(np.full(50, twin)).tolist()) == {first}
+
+
+def test_without_a_stream_a_secure_one_is_drawn(
+    mechanism: wv.Mahalanobis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[wv.Stream] = []
+
+    def counted() -> wv.Stream:
+        made.append(wv.secure_stream())
+        return made[-1]
+
+    monkeypatch.setattr("wordveil.mechanisms.base.secure_stream", counted)
+    mechanism.perturb_ids([0, 1])
+    assert [stream.secure for stream in made] == [True]
+
+
 def test_frozen(mechanism: wv.Mahalanobis) -> None:
+    for each in (mechanism, pickle.loads(pickle.dumps(mechanism))):
+        for array in (each.metric.scales, each.metric.axes, each.metric.eigenvalues, each._places):
+            with pytest.raises(ValueError, match="WRITEABLE"):
+                array.flags.writeable = True
     with pytest.raises(dataclasses.FrozenInstanceError):
         mechanism.epsilon = 99.0  # type: ignore[misc]  # that is the test
 

@@ -54,6 +54,7 @@ def cases(draw: st.DrawFn) -> tuple[Table, Table]:
 @given(case=cases())
 @example(case=(np.zeros((3, 2)), np.zeros((2, 2))))
 @example(case=(np.array([[1e30]]), np.array([[5.0]])))
+@example(case=(np.array([[1e-30]]), np.array([[3e138]])))
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_exactly_the_definition(kind: type[NearestSearch], case: tuple[Table, Table]) -> None:
     rows, points = case

@@ -1,13 +1,13 @@
 """The mechanism as a black box in 1, 2 and 3 dimensions: its guarantee holds, and is nearly used up.
 
-Words stand at 0, ±s, ±2s along every eigenvector, s = 1.5/ε in units of the metric on the longest axis, and the
-whole is turned by a rotation that is not symmetric. n = 10^6 draws a word. The first half chooses, for every
-pair of words, the answer whose log-ratio looks largest; the second half gives Clopper-Pearson bounds on both
-sides. Level: 1e-6 for all pairs together. A right mechanism fails with at most that probability.
+Words stand at 0, ±s, ±2s along every eigenvector, turned by a rotation that is not symmetric; the shortest step is
+1.5/ε in the metric (at λ = 1 every step is). n = 10^6 draws a word. The first half chooses, for every pair of
+words, the answer whose log-ratio looks largest, and among all of them the one that seems to use up most of its
+bound; the second half gives Clopper-Pearson bounds on both sides. Level: 1e-6 for all pairs together.
 
-Power: the largest expected shares of both words are above 1e-3, so a bound on a log-ratio is within about
-0.07 of the truth, where the exponents are 1.5 to 3: planted mistakes that void the guarantee by more than 5%
-are caught with probability near 1, and so is noise that is 25% too large (`reached` falls below its floor).
+Power: a bound on a log-ratio lies within about 0.1 of the truth, where the exponents are 1.5 to 6. That finds an ε
+that is 15% too large at m = 1, and noise that is too large by 25%, 35% and 50% at m = 1, 2 and 3 (planted below).
+Smaller errors of scale are left to the law of the noise (`laws.py`), which finds 5% in any dimension.
 """
 
 from collections.abc import Callable
@@ -77,17 +77,20 @@ def audit(perturb: Perturb, embedding: wv.Embedding, lam: float, seed: int) -> t
     allowed = exponents(embedding, lam)
     pairs = [(a, b) for a in range(words) for b in range(words) if a != b]
     level = ALPHA / (2.0 * len(pairs))
-    excess, reached = -np.inf, 0.0
+    excess, tightest, most = -np.inf, (0, 0, 0), -np.inf
     for a, b in pairs:
         with np.errstate(divide="ignore", invalid="ignore"):
             looks = np.log(first[a]) - np.log(first[b])
         event = int(np.nanargmax(np.where(first[a] >= 200, looks, -np.inf)))
-        (low_a, high_a), (low_b, high_b) = bounds(second[a, event], level), bounds(second[b, event], level)
-        if low_a > 0.0:
-            excess = max(excess, np.log(low_a / high_b) - allowed[a, b])
-        if low_b > 0.0:
-            reached = max(reached, np.log(high_a / low_b) / allowed[a, b])
-    return excess, reached
+        low, high = bounds(second[a, event], level)[0], bounds(second[b, event], level)[1]
+        if low > 0.0:
+            excess = max(excess, np.log(low / high) - allowed[a, b])
+        shares = np.where(np.minimum(first[a], first[b]) >= 3000, looks / allowed[a, b], -np.inf)
+        if np.nanmax(shares) > most:
+            most, tightest = float(np.nanmax(shares)), (a, b, int(np.nanargmax(shares)))
+    a, b, event = tightest
+    high, low = bounds(second[a, event], ALPHA / 2.0)[1], bounds(second[b, event], ALPHA / 2.0)[0]
+    return excess, float(np.log(high / low) / allowed[a, b])
 
 
 @pytest.mark.parametrize(("dim", "lam"), [(1, 1.0), (2, 0.3), (2, 1.0), (3, 0.3), (3, 1.0)])
@@ -148,9 +151,10 @@ def test_a_planted_mistake_voids_the_guarantee(mistake: Callable[[Any], Perturb]
     assert excess > 0.0
 
 
-def test_too_much_noise_is_caught() -> None:
-    embedding = cross(1, 1.0)
-    mechanism = wv.Mahalanobis(embedding, EPSILON / 1.25, 1.0)
+@pytest.mark.parametrize(("dim", "times"), [(1, 1.25), (2, 1.35), (3, 1.5)])
+def test_too_much_noise_is_caught(dim: int, times: float) -> None:
+    embedding = cross(dim, 1.0)
+    mechanism = wv.Mahalanobis(embedding, EPSILON / times, 1.0)
     excess, reached = audit(plain(mechanism), embedding, 1.0, 7)
     assert excess <= 0.0
-    assert reached < FLOOR[1]
+    assert reached < FLOOR[dim]

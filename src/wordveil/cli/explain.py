@@ -1,7 +1,7 @@
-"""`wordveil explain`: the guarantee in plain words, for a setting, a word or a file."""
+"""`wordveil explain`: what is promised, in plain words, for a setting, a word or a file."""
 
 import json
-from pathlib import Path
+import textwrap
 from typing import Annotated, Any, Final
 
 import numpy as np
@@ -10,27 +10,24 @@ from rich.table import Table
 from rich.text import Text
 
 from wordveil.cli.console import output
+from wordveil.cli.lines import batches_of_lines, open_lines
 from wordveil.cli.options import Dims, EmbeddingName, Epsilon, Json, Lam, MechanismOption, mechanism_of
 from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.errors import FormatError
-from wordveil.evaluation.privacy import Share, WordStatistics, reference_words, word_statistics
+from wordveil.evaluation.privacy import Share, reference_words, typical_stay, word_statistics
 from wordveil.guarantee import Guarantee, factor
 from wordveil.mechanisms import Mechanism
 from wordveil.metric import projection_factor
 from wordveil.perturber import Perturber
 from wordveil.randomness import insecure_stream
+from wordveil.tokens import split
 
 __all__ = ["explain"]
 
+_WIDTH: Final = 100
 _BAR: Final = 40
 _NEIGHBOURS: Final = 5
-_CHANGES: Final = (
-    "What to change: a smaller --epsilon promises more and changes more words. --lam 1 gives words in sparse "
-    "regions more company than --lam 0. --dims K (25 to 100) changes words for closer ones at the same share "
-    "of unchanged words. In wordveil perturb, --pad-to L hides how long a text is, --bag the order of its "
-    "words. Compare settings by how often words stay, never by ε alone."
-)
 
 
 def explain(
@@ -43,81 +40,119 @@ def explain(
         str | None, typer.Option(help="Show what happens to this public word.", metavar="WORD")
     ] = None,
     file: Annotated[
-        Path | None, typer.Option(help="Add up what is promised for the texts of this file, a text a line.")
+        str | None,
+        typer.Option(help="Add up what is promised for the texts of this file, a text a line; - is a pipe."),
     ] = None,
     draws: Annotated[int, typer.Option(help="How often to draw for --word.", metavar="N")] = 1000,
     as_json: Json = False,
 ) -> None:
     """Say in plain words what is promised at a setting, and what is not."""
     veil = Perturber(mechanism_of(epsilon, lam, dims, mechanism, embedding))
-    facts: dict[str, Any] = {"guarantee": veil.guarantee.to_dict()} if as_json else {}
-    if word is not None:
-        facts["word"] = _word_facts(veil.mechanism, word, draws)
-    if file is not None:
-        facts["file"] = _file_facts(veil, file)
+    whole = load_embedding(embedding)
+    facts = _facts(veil, whole, word, file, draws)
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
         return
-    console = output()
+    parts = [_short(facts, veil.guarantee.word)]
     if word is None:
-        console.print(Text(str(veil.guarantee)))
-    else:
-        _show_word(facts["word"], epsilon)
+        parts.append(f"The promise, exactly\n\n{textwrap.indent(str(veil.guarantee), '  ')}")
+    if "projection_factor" in facts:
+        parts.append(_dims_sentence(facts["projection_factor"], whole, veil.guarantee.word))
     if file is not None:
-        console.print(Text(f"\n{_file_sentence(facts['file'])}"))
-    if dims is not None:
-        console.print(Text(f"\n{_dims_sentence(load_embedding(embedding), veil.guarantee.word, dims)}"))
-    console.print(Text(f"\n{_CHANGES}"))
+        parts.append(_file_sentence(facts["file"]))
+    console = output()
+    console.print(Text("\n\n".join(parts)))
+    if word is not None:
+        _show_word(facts["word"])
+    console.print(Text(f"\n{_changes(veil.guarantee.word, whole)}"))
 
 
-def _dims_sentence(whole: Embedding, promise: Guarantee, dims: int) -> str:
-    most = projection_factor(whole, promise.metric.lam, dims)
-    return (
-        f"Distances here are those on the {dims} strongest of {whole.dim} axes. They are at most {most:.2f} "
-        f"times those in all dimensions at the same λ, so that ε = {promise.epsilon:g} here promises at "
-        f"least what ε = {promise.epsilon * most:.3g} promises there."
+def _facts(
+    veil: Perturber, whole: Embedding, word: str | None, file: str | None, draws: int
+) -> dict[str, Any]:
+    # Only public words are drawn here, so a seed is no secret, and the answer is the same each time.
+    facts: dict[str, Any] = {
+        "guarantee": veil.guarantee.to_dict(),
+        "typical_stay": typical_stay(veil.mechanism, insecure_stream(0))._asdict(),
+    }
+    if veil.mechanism.embedding.dim < whole.dim:
+        promise = veil.guarantee.word
+        facts["projection_factor"] = projection_factor(whole, promise.metric.lam, promise.metric.dim)
+    if word is not None:
+        facts["word"] = _word_facts(veil.mechanism, _folded(word), draws, reference_words(whole))
+    if file is not None:
+        facts["file"] = _file_facts(veil, file)
+    return facts
+
+
+def _folded(word: str) -> str:
+    tokens = split(word)
+    return tokens[0] if len(tokens) == 1 else word
+
+
+def _short(facts: dict[str, Any], promise: Guarantee) -> str:
+    """Return what a person who knows nothing of all this must know."""
+    stay, near = facts["typical_stay"], promise.neighbours[1].median
+    rows = {
+        "Protected": "which word stood at each place of a text. Every word, also a name or a number that no "
+        "vocabulary holds, is replaced by a random word of a public vocabulary; it can be the same word.",
+        "How strongly": f"at this setting a word comes out unchanged {stay['share']:.1%} of the time "
+        f"(measured on public words; {stay['low']:.1%} to {stay['high']:.1%}). What is proven is a limit: "
+        "seeing the output can change anyone's odds between a typical word and its nearest neighbour by a "
+        f"factor of {factor(near)} at most.",
+        "Not protected": "; ".join(facts["guarantee"]["not_covered"])
+        + ". Each further release of the same text weakens the promise.",
+    }
+    return "\n".join(
+        textwrap.fill(text, _WIDTH, initial_indent=f"{name + ':':15}", subsequent_indent=" " * 15)
+        for name, text in rows.items()
     )
 
 
-def _word_facts(mechanism: Mechanism, word: str, draws: int) -> dict[str, Any]:
-    # Only public words are drawn here, so a seed is no secret, and the answer is the same each time.
+def _changes(promise: Guarantee, whole: Embedding) -> str:
+    tips = [f"a smaller --epsilon than {promise.epsilon:g} promises more and changes more words"]
+    if promise.metric.lam < 1.0:
+        tips.append("--lam 1 gives words in sparse regions more company, so that they stay less often")
+    if promise.metric.dim == whole.dim and whole.dim > 100:
+        tips.append("--dims 25 to 100, with a smaller --epsilon, changes words for closer ones")
+    tips.append("in wordveil perturb, --pad-to L hides how long a text is, and --bag the order of its words")
+    tips.append("compare settings by how often words stay, never by ε alone")
+    return textwrap.fill(f"What to change: {'; '.join(tips)}.", _WIDTH)
+
+
+def _dims_sentence(most: float, whole: Embedding, promise: Guarantee) -> str:
+    return textwrap.fill(
+        f"Distances here are those on the {promise.metric.dim} strongest of {whole.dim} axes. They are at "
+        f"most {most:.2f} times those in all dimensions at the same λ, so that ε = {promise.epsilon:g} here "
+        f"promises at least what ε = {promise.epsilon * most:.3g} promises there.",
+        _WIDTH,
+    )
+
+
+def _word_facts(mechanism: Mechanism, word: str, draws: int, company: tuple[str, str]) -> dict[str, Any]:
     stream = insecure_stream(0)
-    dense, sparse = reference_words(mechanism.embedding)
     return word_statistics(mechanism, word, draws, stream).to_dict() | {
         "neighbours": [
             {"word": other, "exponent": exponent}
             for other, exponent in mechanism.guarantee.nearest(word, _NEIGHBOURS)
         ],
-        "dense": _stays(word_statistics(mechanism, dense, draws, stream), mechanism),
-        "sparse": _stays(word_statistics(mechanism, sparse, draws, stream), mechanism),
+        "dense": word_statistics(mechanism, company[0], draws, stream, most=1).to_dict(),
+        "sparse": word_statistics(mechanism, company[1], draws, stream, most=1).to_dict(),
     }
 
 
-def _stays(facts: WordStatistics, mechanism: Mechanism) -> dict[str, Any]:
-    nearest, exponent = mechanism.guarantee.nearest(facts.word, 1)[0]
-    return {
-        "word": facts.word,
-        "stays": facts.stays._asdict(),
-        "distinct_answers": facts.distinct,
-        "nearest": nearest,
-        "exponent": exponent,
-    }
-
-
-def _show_word(facts: dict[str, Any], epsilon: float) -> None:
+def _show_word(facts: dict[str, Any]) -> None:
     console = output()
     console.print(
         Text(
-            f"What becomes of '{facts['word']}' at ε = {epsilon:g}, in {facts['draws']:,} draws "
+            f"\nWhat becomes of '{facts['word']}' in {facts['draws']:,} draws "
             f"({facts['distinct_answers']:,} different answers; in brackets 95% intervals)"
         )
     )
     rows = [("it stays", facts["stays"])]
     rows += [(row["word"], row) for row in facts["answers"] if row["word"] != facts["word"]]
     console.print(_bars(rows))
-    console.print(
-        Text("\nIts nearest words, and by how much the odds between it and them can change at most")
-    )
+    console.print(Text("\nIts nearest words: by how much the odds between it and them can change at most"))
     near = Table(box=None, show_header=False, pad_edge=False)
     for row in facts["neighbours"]:
         change = f"ε·d = {row['exponent']:.1f}", f"factor {factor(row['exponent'])}"
@@ -139,16 +174,14 @@ def _bars(rows: list[tuple[str, dict[str, Any]]]) -> Table:
     return table
 
 
-def _file_facts(veil: Perturber, file: Path) -> dict[str, Any]:
+def _file_facts(veil: Perturber, file: str) -> dict[str, Any]:
     counts, unknown = [], 0
-    with file.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                ids = veil.tokenizer.ids(line.decode("utf-8"))
-            except UnicodeDecodeError:
-                raise FormatError(f"{file}, line {number}: is not valid UTF-8.") from None
-            counts.append(len(ids))
-            unknown += ids.count(-1)
+    with open_lines(file) as lines:
+        for texts in batches_of_lines(lines, file):
+            for text in texts:
+                ids = veil.tokenizer.ids(text)
+                counts.append(len(ids))
+                unknown += ids.count(-1)
     if not counts:
         raise FormatError(f"{file}: the file is empty.")
     worst = veil.guarantee.word.worst_case.upper
@@ -165,9 +198,10 @@ def _file_facts(veil: Perturber, file: Path) -> dict[str, Any]:
 def _file_sentence(facts: dict[str, Any]) -> str:
     length, worst = facts["words_a_text"], facts["worst_case_exponent"]
     share = facts["unknown_words"] / max(1, facts["words"])
-    return (
+    return textwrap.fill(
         f"Your file (these counts are private too, not for release): {facts['texts']:,} texts of "
         f"{length['median']:g} words at the median and {length['most']:,} at most; {share:.1%} of the words "
         "are outside of the vocabulary and stand at its centroid. For any two texts of the median length ε·d "
-        f"is at most {worst['median']:,.0f} in all, of the greatest {worst['most']:,.0f}."
+        f"is at most {worst['median']:,.0f} in all, of the greatest {worst['most']:,.0f}.",
+        _WIDTH,
     )

@@ -65,7 +65,7 @@ def make_policy(
     unsafe_exempt: Path | None,
 ) -> Policy:
     """Return the policy that the options ask for; the exempt words come from a file, a word a line."""
-    exempt = frozenset() if unsafe_exempt is None else frozenset(filter(None, read_word_list(unsafe_exempt)))
+    exempt = () if unsafe_exempt is None else tuple(filter(None, read_word_list(unsafe_exempt)))
     return Policy(
         pad_to,
         bag,
@@ -74,5 +74,5 @@ def make_policy(
         unsafe_keep,
         unsafe_keep_punctuation,
         unsafe_keep_case,
-        exempt,
+        unsafe_exempt=exempt,  # type: ignore[arg-type]  # any iterable becomes a frozenset
     )

@@ -1,12 +1,13 @@
 """`wordveil perturb`: private text out of text."""
 
 import sys
-from collections.abc import Iterator
+import warnings
 from pathlib import Path
-from typing import Annotated, BinaryIO, Final
+from typing import Annotated
 
 import typer
 
+from wordveil.cli.lines import batches_of_lines, open_lines
 from wordveil.cli.options import (
     Dims,
     EmbeddingName,
@@ -17,14 +18,11 @@ from wordveil.cli.options import (
     mechanism_of,
 )
 from wordveil.embedding.catalog import DEFAULT_NAME
-from wordveil.errors import FormatError, ParameterError
+from wordveil.errors import ParameterError, PrivacyWarning
 from wordveil.perturber import Perturber
-from wordveil.randomness import insecure_stream, secure_stream
-from wordveil.tokens import LARGEST_TEXT
+from wordveil.randomness import Stream, insecure_stream, secure_stream
 
 __all__ = ["perturb"]
-
-_CHUNK: Final = 1 << 20
 
 
 def perturb(
@@ -83,32 +81,18 @@ def perturb(
         unsafe_exempt=unsafe_exempt,
     )
     veil = Perturber(mechanism_of(epsilon, lam, dims, mechanism, embedding), policy)
-    stream = secure_stream() if unsafe_seed is None else insecure_stream(unsafe_seed)
-    for texts in _batches(sys.stdin.buffer):
-        lines = veil.perturb(texts, stream=stream)
-        sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
-        sys.stdout.buffer.flush()
+    stream = secure_stream() if unsafe_seed is None else _seeded(unsafe_seed)
+    with open_lines(source) as file:
+        for texts in batches_of_lines(file, "standard input"):
+            lines = veil.perturb(texts, stream=stream)
+            sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
+            sys.stdout.buffer.flush()
 
 
-def _batches(file: BinaryIO) -> Iterator[list[str]]:
-    """Yield the lines that have come so far, again and again, so that a slow writer gets answers at once."""
-    rest, number = b"", 1
-    read = getattr(file, "read1", file.read)
-    while data := read(_CHUNK):
-        *lines, rest = (rest + data).split(b"\n")
-        if len(rest) > LARGEST_TEXT + 1:
-            raise FormatError(f"Line {number + len(lines)} of standard input is over 16 MiB.")
-        if lines:
-            yield [_text(line, number + i) for i, line in enumerate(lines)]
-            number += len(lines)
-    if rest:
-        yield [_text(rest, number)]
-
-
-def _text(line: bytes, number: int) -> str:
-    if len(line) > LARGEST_TEXT:
-        raise FormatError(f"Line {number} of standard input is over 16 MiB.")
-    try:
-        return line.removesuffix(b"\r").decode("utf-8")
-    except UnicodeDecodeError:
-        raise FormatError(f"Line {number} of standard input is not valid UTF-8.") from None
+def _seeded(seed: int) -> Stream:
+    warnings.warn(
+        "Whoever knows or guesses the seed can take the noise away. The guarantee does not cover that.",
+        PrivacyWarning,
+        stacklevel=2,
+    )
+    return insecure_stream(seed)

@@ -12,7 +12,7 @@ from wordveil.errors import UnknownNameError, check_whole
 from wordveil.mechanisms import Mechanism
 from wordveil.randomness import Stream
 
-__all__ = ["Share", "WordStatistics", "clopper_pearson", "reference_words", "word_statistics"]
+__all__ = ["Share", "WordStatistics", "clopper_pearson", "reference_words", "typical_stay", "word_statistics"]
 
 _COMPANY: Final = 10
 
@@ -98,6 +98,17 @@ def word_statistics(
         len(found),
         [(mechanism.embedding.words[found[i]], clopper_pearson(int(counts[i]), draws)) for i in order],
     )
+
+
+def typical_stay(mechanism: Mechanism, stream: Stream, words: int = 500, draws: int = 4) -> Share:
+    """Return how often a public word stays, over an even sample of the vocabulary.
+
+    The interval is that of independent draws, each of a word of its own; it is slightly too wide.
+    """
+    count = len(mechanism.embedding)
+    ids = np.repeat(np.linspace(0, count - 1, min(words, count)).astype(np.int64), draws)
+    answers = mechanism.perturb_ids(ids, stream=stream)
+    return clopper_pearson(int((answers == ids).sum()), len(ids))
 
 
 def reference_words(embedding: Embedding, sample: int = 1000) -> tuple[str, str]:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.embedding import Embedding
+from wordveil.embedding.arrays import locked
+from wordveil.errors import check_real
 from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.base import Mechanism
 from wordveil.metric import Metric
@@ -56,14 +58,18 @@ class Mahalanobis(Mechanism):
 
     def __post_init__(self) -> None:
         epsilon = check_epsilon(self.epsilon, type(self).__name__)
-        metric = Metric.from_embedding(self.embedding, self.lam)
+        lam = check_real(self.lam, "lam", type(self).__name__, "be in [0, 1]", 0.0, 1.0)
+        metric = Metric.from_embedding(self.embedding, lam)
         for name, value in {"epsilon": epsilon, "lam": metric.lam, "metric": metric}.items():
             object.__setattr__(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
         # The rotated vectors travel as numbers: an eigenbasis that is computed again may differ.
-        _ = self._places
-        return {key: value for key, value in vars(self).items() if key != "_search"}
+        kept = ("embedding", "epsilon", "lam", "metric")
+        return {name: getattr(self, name) for name in kept} | {"_places": self._places}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state | {"_places": locked(state["_places"])})
 
     @cached_property
     def _places(self) -> NDArray[np.float64]:
@@ -74,9 +80,14 @@ class Mahalanobis(Mechanism):
         for start in range(0, len(vectors), _BLOCK_ROWS):
             stop = min(start + _BLOCK_ROWS, len(vectors))
             places[start:stop] = vectors[start:stop].astype(np.float64) @ axes
+        # A product may round equal rows differently in different blocks; equal words must stay equal.
+        firsts: dict[bytes, int] = {}
+        for row, vector in enumerate(vectors + np.float32(0.0)):  # so that -0.0 is 0.0
+            first = firsts.setdefault(vector.tobytes(), row)
+            if first != row:
+                places[row] = places[first]
         places[-1] = self.embedding.centroid @ axes
-        places.flags.writeable = False
-        return places
+        return locked(places)
 
     @cached_property
     def _search(self) -> NearestSearch:
@@ -98,6 +109,7 @@ class Mahalanobis(Mechanism):
     @cached_property
     def guarantee(self) -> Guarantee:
         """What is promised, in numbers and in words."""
+        self.embedding.verify()
         return Guarantee(self.epsilon, self.metric, self.embedding)
 
 

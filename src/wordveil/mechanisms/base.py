@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wordveil.embedding import Embedding
-from wordveil.errors import ParameterError
+from wordveil.errors import ParameterError, parameter_error
 from wordveil.guarantee import Guarantee
 from wordveil.randomness import Stream, secure_stream
 
@@ -36,16 +36,24 @@ class Mechanism(ABC):
 
         Without a `stream` each call draws a new key from the operating system.
         """
+        if stream is not None and not isinstance(stream, Stream):
+            raise parameter_error("stream", "perturb_ids", "be a Stream, made by secure_stream()", stream)
         checked = self._checked(ids)
-        answers = self._perturb(checked.ravel(), stream or secure_stream())
+        answers = self._perturb(checked.ravel(), secure_stream() if stream is None else stream)
         return answers.reshape(checked.shape)
 
     def perturb_words(self, words: Iterable[str], *, stream: Stream | None = None) -> list[str]:
         """Return a word of the vocabulary for each word; those outside of it are taken from the centroid."""
         if isinstance(words, str | bytes):
             raise ParameterError("The 'words' parameter of perturb_words must be a list of words.")
+        given = list(words)
+        for number, word in enumerate(given):
+            if not isinstance(word, str):
+                raise ParameterError(
+                    f"Word {number} (counted from 0) must be a str. Got a {type(word).__name__}."
+                )
         vocabulary = self.embedding.words
-        answers = self.perturb_ids(self.embedding.ids_of(words), stream=stream)
+        answers = self.perturb_ids(self.embedding.ids_of(given), stream=stream)
         return [vocabulary[answer] for answer in answers.tolist()]
 
     def _checked(self, ids: ArrayLike) -> NDArray[np.int64]:
@@ -53,7 +61,7 @@ class Mechanism(ABC):
         if given.size == 0:
             return np.zeros(given.shape, dtype=np.int64)
         if given.dtype.kind not in "iu":
-            raise ParameterError(f"Word ids must be whole numbers. Got an array of {given.dtype} instead.")
+            raise ParameterError("Word ids must be whole numbers. Got something else instead.")
         if given.min() < -1 or given.max() >= len(self.embedding):
             raise ParameterError(
                 f"Word ids must be from -1 (the centroid) to {len(self.embedding) - 1}. "

@@ -24,7 +24,8 @@ def draw_noise(
     """Draw Figure 1 of the paper from real vectors: round noise beside shaped noise, at the same ε.
 
     The vectors are projected onto two of their principal axes, counted from 1, the strongest; around each
-    word stand the contours that hold half and nine tenths of the noise there.
+    word stand the contours that hold half and nine tenths of the noise of a mechanism on these two axes. In
+    more dimensions the noise is longer, by about m/2, and of the same shape.
     """
     if path.suffix.lower() not in _FORMATS:
         raise ParameterError(f"{path}: a picture must be a .png or .svg file.")
@@ -38,7 +39,10 @@ def draw_noise(
         _draw_panel(panel, plane, Metric.from_embedding(plane, value), epsilon, words, colour)
         panel.set_xlabel(f"principal axis {axes[0]}")
         panel.set_ylabel(f"principal axis {axes[1]}")
-    figure.suptitle(f"The same ε = {epsilon:g}: where half (solid) and 90% (dashed) of the noise falls")
+    figure.suptitle(
+        f"Mechanisms on these two axes at the same ε = {epsilon:g}: "
+        "where half (solid) and 90% (dashed) of the noise falls"
+    )
     figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
 
 

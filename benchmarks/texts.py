@@ -23,7 +23,7 @@ class AtOnce(wv.Mahalanobis):
     """Answers each word with itself, without noise or search: only what stands around them is left."""
 
     def _perturb(self, ids: np.ndarray, stream: wv.Stream) -> np.ndarray:  # noqa: ARG002  # the contract
-        return np.maximum(ids, 0)
+        return np.asarray(np.maximum(ids, 0))
 
 
 def main() -> None:

@@ -33,7 +33,7 @@ class TextGuarantee:
     >>> import wordveil as wv
     >>> veil = wv.Perturber(wv.Laplace(wv.load_embedding(), epsilon=1.0))
     >>> round(veil.guarantee.exponent("fly to boston", "fly to chicago"), 2)
-    4.1
+    4.21
     """
 
     word: Guarantee

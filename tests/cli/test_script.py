@@ -216,14 +216,6 @@ def test_a_bug_is_one_line_without_the_text_of_the_exception(
     assert "Traceback" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("error", "code", "told"),
-    [
-        (MemoryError(), 1, "not enough memory"),
-        (wordveil.MissingExtraError("p", "e", "This"), 1, "pip install"),
-        (KeyboardInterrupt(), 130, "stopped"),
-    ],
-)
 def test_ctrl_c_while_loading(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted() -> int:
         raise KeyboardInterrupt
@@ -233,6 +225,14 @@ def test_ctrl_c_while_loading(capsys: pytest.CaptureFixture[str], monkeypatch: p
     assert capsys.readouterr().err == "wordveil: stopped.\n"
 
 
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (MemoryError(), 1, "not enough memory"),
+        (wordveil.MissingExtraError("p", "e", "This"), 1, "pip install"),
+        (KeyboardInterrupt(), 130, "stopped"),
+    ],
+)
 def test_other_failures(
     error: BaseException, code: int, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip

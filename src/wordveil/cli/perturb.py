@@ -90,9 +90,10 @@ def perturb(
 
 
 def _seeded(seed: int) -> Stream:
+    stream = insecure_stream(seed)
     warnings.warn(
         "Whoever knows or guesses the seed can take the noise away. The guarantee does not cover that.",
         PrivacyWarning,
         stacklevel=2,
     )
-    return insecure_stream(seed)
+    return stream

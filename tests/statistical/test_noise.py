@@ -1,5 +1,7 @@
 """The law of the noise in full dimension, n = 1e5, for `sample_noise` and for the points that are searched."""
 
+import multiprocessing
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,16 @@ def test_the_default_vectors(glove: wv.Embedding, lam: float, epsilon: float) ->
     metric = wv.Metric.from_embedding(glove, lam)
     noise = wv.sample_noise(metric, epsilon, N, wv.insecure_stream(3))
     check_noise(noise, matrix_of(glove.vectors, lam), epsilon)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 20])
+def test_the_points_that_are_searched_with_made_up_spectra(dim: int) -> None:
+    embedding = made_up(dim)
+    mechanism = wv.Mahalanobis(embedding, 2.0, 0.3)
+    ids = np.arange(N) % len(embedding)
+    points = mechanism._noisy_points(ids, wv.insecure_stream(5))
+    noise = points @ mechanism.metric.axes.T - embedding.vectors[ids]
+    check_noise(noise, matrix_of(embedding.vectors, 0.3), 2.0)
 
 
 @pytest.mark.parametrize("lam", [0.3, 1.0])
@@ -85,6 +97,41 @@ def test_no_noise_is_used_twice_across_calls_blocks_and_threads(glove: wv.Embedd
     rows = np.concatenate(parts)
     assert len(rows) == 100_110
     assert len(np.unique(rows, axis=0)) == len(rows)
+
+
+def _draw_in_child(metric: wv.Metric, channel: "multiprocessing.SimpleQueue[bytes]") -> None:
+    channel.put(wv.sample_noise(metric, 2.0, 1000, wv.secure_stream()).tobytes())
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_no_noise_is_used_twice_across_forks() -> None:
+    metric, context = wv.Metric.euclidean(3), multiprocessing.get_context("fork")
+    channel = context.SimpleQueue()
+    children = [context.Process(target=_draw_in_child, args=(metric, channel)) for _ in range(4)]
+    for child in children:
+        child.start()
+    rows = np.concatenate([np.frombuffer(channel.get()).reshape(-1, 3) for _ in children])
+    for child in children:
+        child.join()
+    assert len(np.unique(rows, axis=0)) == len(rows) == 4000
+
+
+def test_no_noise_is_used_twice_across_the_blocks_of_a_mechanism(glove: wv.Embedding) -> None:
+    class Recorder:
+        def __init__(self) -> None:
+            self.points: list[np.ndarray] = []
+
+        def nearest(self, points: np.ndarray) -> np.ndarray:
+            self.points.append(points.copy())
+            return np.zeros(len(points), dtype=np.int64)
+
+    mechanism, recorder = wv.Laplace(glove.project(3), 2.0), Recorder()
+    vars(mechanism)["_search"] = recorder
+    for _ in range(2):
+        mechanism.perturb_ids(np.zeros(50_000, dtype=int))
+    rows = np.concatenate(recorder.points)
+    assert len(recorder.points) > 20
+    assert len(np.unique(rows, axis=0)) == len(rows) == 100_000
 
 
 def test_refuses() -> None:

@@ -1,15 +1,19 @@
-"""The README's shell sessions print what it shows. (Its Python runs as a doctest.)"""
+"""The README's shell sessions print what it shows, and its other commands run. (Its Python is a doctest.)"""
 
+import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
+import fasttext
 import pytest
 
 ROOT = Path(__file__).parent.parent
+SCRIPTS = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -39,3 +43,51 @@ def test_shell_sessions(page: str, command: str, shown: str) -> None:
     done = subprocess.run([script, *arguments], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == shown.split()
+
+
+COMMANDS = [
+    line.split("  #")[0].strip()
+    for block in SCRIPTS.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    for line in block.splitlines()
+    if line.startswith("wordveil ")
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that the README's commands speak of."""
+    place = tmp_path_factory.mktemp("readme")
+    (place / "messages.txt").write_text("Book a flight!\nCall Zoë.\n", encoding="utf-8")
+    (place / "my-public-words.txt").write_text("flight\nflihgt\n")
+    with zipfile.ZipFile(place / "glove.6B.zip", "w") as archive:
+        archive.writestr("glove.6B.100d.txt", "".join(f"w{i} {'0.5 ' * 99}{i}\n" for i in range(5)))
+        archive.writestr("glove.6B.50d.txt", "")
+    text = place / "text.txt"
+    text.write_text("a flight to boston\n" * 100)
+    for _ in range(20):
+        try:
+            model = fasttext.train_unsupervised(str(text), dim=5, minCount=1, bucket=100, epoch=1, verbose=0)
+        except RuntimeError:  # some fits of this library stop with a NaN
+            continue
+        model.save_model(str(place / "crawl.bin"))
+        break
+    return place
+
+
+def test_the_commands_are_found() -> None:
+    assert len(COMMANDS) >= 4
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_run(command: str, folder: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command,
+        shell=True,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PATH": path},
+    )
+    assert (done.returncode, done.stderr) == (0, "")

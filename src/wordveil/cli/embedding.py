@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wordveil.cli.console import output, reading_progress
+from wordveil.cli.options import Json
 from wordveil.embedding import Embedding, Provenance, load_embedding, open_store
 from wordveil.embedding.arrays import row_norms
 from wordveil.embedding.catalog import (
@@ -29,11 +30,10 @@ __all__ = ["app"]
 app: Final = typer.Typer(help="Public word vectors: list, inspect, import.", no_args_is_help=True)
 
 _SHOWN_WORDS: Final = ("king", "monday", "boston", "diabetes")
-_JSON = Annotated[bool, typer.Option("--json", help="The same facts for machines.")]
 
 
 @app.command("list")
-def list_(as_json: _JSON = False) -> None:
+def list_(as_json: Json = False) -> None:
     """List the embeddings that have a name."""
     rows = [_facts_of_entry(entry) for entry in entries()]
     if as_json:
@@ -67,7 +67,7 @@ def info(
     verify: Annotated[
         bool, typer.Option("--verify", help="Check the whole content against its fingerprint.")
     ] = False,
-    as_json: _JSON = False,
+    as_json: Json = False,
 ) -> None:
     """Show size, norms, source, licence and a few neighbours of an embedding."""
     loaded = load_embedding(embedding)

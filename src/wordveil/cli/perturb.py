@@ -41,13 +41,13 @@ def perturb(
         bool, typer.Option("--bag", help="Sort the words, so that their order is hidden.")
     ] = False,
     unsafe_drop: Annotated[
-        bool, typer.Option("--unsafe-drop", help="Drop unknown words. Safe with --pad-to.")
+        bool, typer.Option("--unsafe-drop", help="Drop unknown words. Alone and with --pad-to it is safe.")
     ] = False,
     unsafe_mask: Annotated[
         str | None, typer.Option(help="Write this in place of unknown words.", metavar="MASK")
     ] = None,
     unsafe_keep: Annotated[
-        bool, typer.Option("--unsafe-keep", help="Let unknown words pass verbatim.")
+        bool, typer.Option("--unsafe-keep", help="Let unknown words pass as they are written.")
     ] = False,
     unsafe_keep_punctuation: Annotated[
         bool, typer.Option("--unsafe-keep-punctuation", help="Keep the punctuation.")

@@ -27,6 +27,11 @@ def run(*arguments: str | Path, **options: object) -> subprocess.CompletedProces
     return subprocess.run([SCRIPT, *map(str, arguments)], capture_output=True, text=True, **options)  # type: ignore[call-overload, no-any-return]  # options pass through
 
 
+def hear_ctrl_c() -> None:
+    """Undo what a shell does to its background jobs, and they to theirs: ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_version() -> None:
     done = run("--version")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"wordveil {wordveil.__version__}\n", "")
@@ -177,13 +182,18 @@ def test_ctrl_c_is_130_and_leaves_nothing(tmp_path: Path) -> None:
     fifo = tmp_path / "slow.txt"
     os.mkfifo(fifo)
     command = [SCRIPT, "embedding", "import", str(fifo), "--name", "mine"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    with fifo.open("wb") as writer, process:
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c
+    )
+    with fifo.open("wb") as writer:
         writer.write(GOOD)
         writer.flush()
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=20)
+        try:
+            _, told = process.communicate(timeout=20)
+        finally:
+            process.kill()
     assert (process.returncode, told) == (130, "wordveil: stopped.\n")
     assert not user_folder().exists() or not list(user_folder().iterdir())
 

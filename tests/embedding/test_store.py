@@ -234,6 +234,7 @@ def test_ctrl_c_leaves_the_old_file(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job ignores it
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "writing\n"

@@ -2,8 +2,12 @@
 
 The path of one word: `Embedding` takes it to its public vector, `Metric` says what is near, `sample_noise`
 draws noise of that shape, a mechanism adds it and answers with the nearest word, and `Guarantee` says what is
-promised. `Perturber` does so for all words of a text, by a `Policy`.
+promised. `Perturber` does so for all words of a text, by a `Policy`; `perturb_file`, `perturb_frame` and
+`spark.perturb` for all texts of a table.
 """
+
+import importlib
+from types import ModuleType
 
 from wordveil.embedding import Embedding, Provenance, from_gensim, from_spacy, load_embedding
 from wordveil.embedding.formats import ReadOptions, read_embedding
@@ -23,17 +27,22 @@ from wordveil.metric import Metric
 from wordveil.noise import sample_noise
 from wordveil.perturber import Perturber, PrivateReport
 from wordveil.policy import Policy
-from wordveil.randomness import RunKey, Stream, insecure_stream, secure_stream
+from wordveil.randomness import RunKey, Stream, insecure_key, insecure_stream, secure_stream
+from wordveil.runs import FileRun, Ledger, perturb_file
+from wordveil.tables import Layout, perturb_frame
 from wordveil.text_guarantee import TextGuarantee
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Embedding",
+    "FileRun",
     "FormatError",
     "Guarantee",
     "IntegrityError",
     "Laplace",
+    "Layout",
+    "Ledger",
     "MachineError",
     "Mahalanobis",
     "Mechanism",
@@ -53,9 +62,20 @@ __all__ = [
     "WordveilError",
     "from_gensim",
     "from_spacy",
+    "insecure_key",
     "insecure_stream",
     "load_embedding",
+    "perturb_file",
+    "perturb_frame",
     "read_embedding",
     "sample_noise",
     "secure_stream",
+    "spark",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Load `wordveil.spark` when it is first asked for: nobody else should wait for it."""
+    if name == "spark":
+        return importlib.import_module("wordveil.engines.spark")
+    raise AttributeError(f"module 'wordveil' has no attribute {name!r}")

@@ -7,7 +7,7 @@ AES instructions, under a key from the operating system. Nothing falls back to a
 import hashlib
 import os
 import secrets
-from typing import Final, NoReturn, final
+from typing import Final, NoReturn, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from randomgen import AESCounter, ChaCha
 
 from wordveil.errors import ParameterError, WordveilError, check_whole
 
-__all__ = ["RunKey", "Stream", "insecure_stream", "secure_stream"]
+__all__ = ["RunKey", "Stream", "insecure_key", "insecure_stream", "secure_stream"]
 
 _KEY_BYTES: Final = 32
 _DIRECTIONS: Final = b"directions"
@@ -98,6 +98,22 @@ class RunKey(_OfOneProcess):
     def __init__(self) -> None:
         super().__init__()
         self._secret = secrets.token_bytes(_KEY_BYTES)
+        self.secure = True
+
+    def expose(self) -> tuple[bytes, bool]:
+        """Return the secret itself, to carry it to other processes of the same run: never store or log it.
+
+        They make the key again with `RunKey.of_run`. It is the one way out, and has to be asked for by name.
+        """
+        self._check_home()
+        return self._secret, self.secure
+
+    @classmethod
+    def of_run(cls, secret: bytes, secure: bool) -> Self:
+        """Return the key of a run that another process began, from what its `expose` gave."""
+        key = cls()
+        key._secret, key.secure = secret, secure
+        return key
 
     def stream(self, *context: str | bytes | int) -> Stream:
         """Return the stream of this context: the same for the same, independent for any other."""
@@ -106,7 +122,7 @@ class RunKey(_OfOneProcess):
         return Stream(
             _generator(self._derive(packed, _DIRECTIONS)),
             _generator(self._derive(packed, _RADII)),
-            secure=True,
+            secure=self.secure,
         )
 
     def _derive(self, packed: bytes, purpose: bytes) -> bytes:
@@ -153,6 +169,19 @@ def secure_stream() -> Stream:
     True
     """
     return RunKey().stream()
+
+
+def insecure_key(seed: int) -> RunKey:
+    """Return a key that anyone who knows `seed` can repeat: for experiments, never for release.
+
+    Examples
+    --------
+    >>> insecure_key(7).stream("part", 0).secure
+    False
+    """
+    seed = check_whole(seed, "seed", "insecure_key", 0)
+    secret = hashlib.blake2b(str(seed).encode("ascii"), digest_size=_KEY_BYTES, person=b"insecure-seed")
+    return RunKey.of_run(secret.digest(), secure=False)
 
 
 def insecure_stream(seed: int) -> Stream:

@@ -1,5 +1,6 @@
 """What commands write on a terminal: tables on standard output, progress on standard error."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -8,8 +9,9 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from wordveil.embedding.formats.selection import Progress as Report
+from wordveil.runs.job import Watcher
 
-__all__ = ["output", "reading_progress"]
+__all__ = ["output", "reading_progress", "row_progress"]
 
 _PIPE_WIDTH: Final = 120
 
@@ -32,3 +34,28 @@ def reading_progress(what: str) -> Iterator[Report]:
             bar.update(task, completed=done, total=total)
 
         yield report
+
+
+@contextmanager
+def row_progress(what: str) -> Iterator[Watcher]:
+    """Yield a function to report rows, words and the share that is done to; its bar is for terminals only."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[told]}"),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=1.0, told="")
+        begun, before = time.monotonic(), 0
+
+        def watch(rows: int, words: int, done: float) -> None:
+            nonlocal begun, before
+            if not before:  # a resumed run begins with the words of the one before
+                begun, before = time.monotonic(), words
+            speed = (words - before) / max(1e-9, time.monotonic() - begun)
+            told = f"{rows:,} rows, {speed:,.0f} words/s" if words > before else f"{rows:,} rows"
+            bar.update(task, completed=done, told=told)
+
+        yield watch

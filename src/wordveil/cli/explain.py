@@ -2,6 +2,7 @@
 
 import json
 import textwrap
+from itertools import chain
 from typing import Annotated, Any, Final
 
 import numpy as np
@@ -10,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wordveil.cli.console import output
-from wordveil.cli.lines import batches_of_lines, open_lines
+from wordveil.cli.inputs import opened
 from wordveil.cli.options import Dims, EmbeddingName, Epsilon, Json, Lam, MechanismOption, mechanism_of
 from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
@@ -21,6 +22,7 @@ from wordveil.mechanisms import Mechanism
 from wordveil.metric import projection_factor
 from wordveil.perturber import Perturber
 from wordveil.randomness import insecure_stream
+from wordveil.tables import Layout, open_table
 from wordveil.tokens import split
 
 __all__ = ["explain"]
@@ -41,7 +43,11 @@ def explain(
     ] = None,
     file: Annotated[
         str | None,
-        typer.Option(help="Add up what is promised for the texts of this file, a text a line; - is a pipe."),
+        typer.Option(help="Add up what is promised for the texts of this file; - is a pipe, a text a line."),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(help="Which column of --file; may be repeated.", metavar="COLUMN"),
     ] = None,
     draws: Annotated[int, typer.Option(help="How often to draw for --word.", metavar="N")] = 1000,
     as_json: Json = False,
@@ -49,7 +55,9 @@ def explain(
     """Say in plain words what is promised at a setting, and what is not."""
     veil = Perturber(mechanism_of(epsilon, lam, dims, mechanism, embedding))
     whole = load_embedding(embedding)
-    facts = _facts(veil, whole, word, file, draws)
+    facts = _facts(veil, whole, word, draws)
+    if file is not None:
+        facts["file"] = _file_facts(veil, file, text or [])
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
         return
@@ -67,9 +75,7 @@ def explain(
     console.print(Text(f"\n{_changes(veil.guarantee.word, whole)}"))
 
 
-def _facts(
-    veil: Perturber, whole: Embedding, word: str | None, file: str | None, draws: int
-) -> dict[str, Any]:
+def _facts(veil: Perturber, whole: Embedding, word: str | None, draws: int) -> dict[str, Any]:
     # Only public words are drawn here, so a seed is no secret, and the answer is the same each time.
     facts: dict[str, Any] = {
         "guarantee": veil.guarantee.to_dict(),
@@ -80,8 +86,6 @@ def _facts(
         facts["projection_factor"] = projection_factor(whole, promise.metric.lam, promise.metric.dim)
     if word is not None:
         facts["word"] = _word_facts(veil.mechanism, _folded(word), draws, reference_words(whole))
-    if file is not None:
-        facts["file"] = _file_facts(veil, file)
     return facts
 
 
@@ -174,12 +178,12 @@ def _bars(rows: list[tuple[str, dict[str, Any]]]) -> Table:
     return table
 
 
-def _file_facts(veil: Perturber, file: str) -> dict[str, Any]:
+def _file_facts(veil: Perturber, file: str, columns: list[str]) -> dict[str, Any]:
     counts, unknown = [], 0
-    with open_lines(file) as lines:
-        for texts in batches_of_lines(lines, file):
-            for text in texts:
-                ids = veil.tokenizer.ids(text)
+    with opened(file, Layout(), other="text") as (source, name, layout, compression):
+        for chunk in open_table(source, name, layout, columns, compression=compression).chunks():
+            for text in chain.from_iterable(chunk.texts.values()):
+                ids = [] if text is None else veil.tokenizer.ids(text)
                 counts.append(len(ids))
                 unknown += ids.count(-1)
     if not counts:

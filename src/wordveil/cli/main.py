@@ -16,6 +16,7 @@ import typer
 import wordveil
 from wordveil.cli import embedding
 from wordveil.cli.explain import explain
+from wordveil.cli.ledger import ledger
 from wordveil.cli.perturb import perturb
 from wordveil.cli.show_noise import show_noise
 from wordveil.errors import MachineError, PrivacyWarning, WordveilError
@@ -32,6 +33,7 @@ app: Final = typer.Typer(
 app.command()(perturb)
 app.command()(explain)
 app.command("show-noise")(show_noise)
+app.command()(ledger)
 app.add_typer(embedding.app, name="embedding")
 
 

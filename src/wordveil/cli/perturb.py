@@ -1,13 +1,16 @@
-"""`wordveil perturb`: private text out of text."""
+"""`wordveil perturb`: private text out of text; a table to a table, or a pipe to a pipe."""
 
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final, Literal
 
 import typer
 
-from wordveil.cli.lines import batches_of_lines, open_lines
+from wordveil.cli.config import Config
+from wordveil.cli.console import row_progress
+from wordveil.cli.inputs import opened
 from wordveil.cli.options import (
     Dims,
     EmbeddingName,
@@ -20,56 +23,161 @@ from wordveil.cli.options import (
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.errors import ParameterError, PrivacyWarning
 from wordveil.perturber import Perturber
-from wordveil.randomness import Stream, insecure_stream, secure_stream
+from wordveil.randomness import RunKey, insecure_key
+from wordveil.runs import FileRun, Ledger, perturb_file, perturb_pipe
+from wordveil.runs.job import EngineMaker
+from wordveil.tables import Format, Layout
+from wordveil.tables.files import recognised
 
 __all__ = ["perturb"]
 
+_SHOWN_COLUMNS: Final = 20
+_SHOWN_LETTERS: Final = 40
+_INPUT: Final = "Input and output"
+_RUN: Final = "The run"
+_POLICY: Final = "What happens around the words"
+_STDIN: Final = Path("/dev/stdin")
+
 
 def perturb(
-    source: Annotated[str, typer.Argument(metavar="IN", help="- for standard input, a text a line.")],
-    target: Annotated[str, typer.Argument(metavar="OUT", help="- for standard output.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="IN", help=".csv, .tsv, .jsonl, .parquet or .txt, also .gz or .zst; - is a pipe."
+        ),
+    ],
+    target: Annotated[str, typer.Argument(metavar="OUT", help="Of the same format; - is a pipe.")],
     epsilon: Epsilon,
     lam: Lam = None,
     dims: Dims = None,
     mechanism: MechanismOption = "mahalanobis",
     embedding: EmbeddingName = DEFAULT_NAME,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Perturb this column; may be repeated.", rich_help_panel=_INPUT),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Write this column as it is, unprotected; may be repeated. All others are left out.",
+            rich_help_panel=_INPUT,
+        ),
+    ] = None,
+    format: Annotated[
+        Format | None,
+        typer.Option(help="The format, if the names do not tell it.", rich_help_panel=_INPUT),
+    ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(metavar="CHAR", help="Between the fields of CSV or TSV.", rich_help_panel=_INPUT),
+    ] = None,
+    no_header: Annotated[
+        bool,
+        typer.Option(
+            "--no-header",
+            help="The first row is data; the columns are called 1, 2, 3 …",
+            rich_help_panel=_INPUT,
+        ),
+    ] = False,
+    no_quotes: Annotated[
+        bool,
+        typer.Option(
+            "--no-quotes", help="Quotes in CSV or TSV are ordinary letters.", rich_help_panel=_INPUT
+        ),
+    ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Threads; by default one a core.", rich_help_panel=_RUN),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on from where the same command was stopped.", rich_help_panel=_RUN),
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Replace an existing output; forget a stopped run.", rich_help_panel=_RUN
+        ),
+    ] = False,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again",
+            help="Release the same content once more, although that weakens the promise.",
+            rich_help_panel=_RUN,
+        ),
+    ] = False,
+    engine: Annotated[
+        Literal["local", "spark"],
+        typer.Option(help="Threads of this machine, or a Spark cluster.", rich_help_panel=_RUN),
+    ] = "local",
+    master: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Which Spark; by default all cores here, local[*].", rich_help_panel=_RUN
+        ),
+    ] = None,
+    config: Config = None,  # noqa: ARG001  # its callback has read it
     pad_to: Annotated[
         int | None,
-        typer.Option(help="Pad or cut each text to L words, so that its length is hidden.", metavar="L"),
+        typer.Option(
+            help="Pad or cut each text to L words, so that its length is hidden.",
+            metavar="L",
+            rich_help_panel=_POLICY,
+        ),
     ] = None,
     bag: Annotated[
-        bool, typer.Option("--bag", help="Sort the words, so that their order is hidden.")
+        bool,
+        typer.Option("--bag", help="Sort the words, so that their order is hidden.", rich_help_panel=_POLICY),
     ] = False,
     unsafe_drop: Annotated[
-        bool, typer.Option("--unsafe-drop", help="Drop unknown words. Alone and with --pad-to it is safe.")
+        bool,
+        typer.Option(
+            "--unsafe-drop",
+            help="Drop unknown words. Alone and with --pad-to it is safe.",
+            rich_help_panel=_POLICY,
+        ),
     ] = False,
     unsafe_mask: Annotated[
-        str | None, typer.Option(help="Write this in place of unknown words.", metavar="MASK")
+        str | None,
+        typer.Option(help="Write this in place of unknown words.", metavar="MASK", rich_help_panel=_POLICY),
     ] = None,
     unsafe_keep: Annotated[
-        bool, typer.Option("--unsafe-keep", help="Let unknown words pass as they are written.")
+        bool,
+        typer.Option(
+            "--unsafe-keep", help="Let unknown words pass as they are written.", rich_help_panel=_POLICY
+        ),
     ] = False,
     unsafe_keep_punctuation: Annotated[
-        bool, typer.Option("--unsafe-keep-punctuation", help="Keep the punctuation.")
+        bool,
+        typer.Option("--unsafe-keep-punctuation", help="Keep the punctuation.", rich_help_panel=_POLICY),
     ] = False,
     unsafe_keep_case: Annotated[
-        bool, typer.Option("--unsafe-keep-case", help="Keep the use of capitals.")
+        bool,
+        typer.Option("--unsafe-keep-case", help="Keep the use of capitals.", rich_help_panel=_POLICY),
     ] = False,
     unsafe_exempt: Annotated[
-        Path | None, typer.Option(help="Let the words of this list pass verbatim, a word a line.")
+        Path | None,
+        typer.Option(
+            help="Let the words of this list pass verbatim, a word a line.", rich_help_panel=_POLICY
+        ),
     ] = None,
     unsafe_seed: Annotated[
-        int | None, typer.Option(help="Draw noise that anyone who knows this number can repeat.", metavar="N")
+        int | None,
+        typer.Option(
+            help="Draw noise that anyone who knows this number can repeat.",
+            metavar="N",
+            rich_help_panel=_POLICY,
+        ),
     ] = None,
 ) -> None:
-    """Perturb texts from standard input to standard output, a text a line.
+    """Perturb the texts of a table, or of a pipe. Text is never an argument: process lists show those.
 
-    Text is never an argument, which process lists and shell histories show.
+    A file appears whole or not at all, for you alone (mode 0600), with OUT.manifest.json to travel with it,
+    and OUT.private.json, which is not for release. Stopped anywhere, the same command goes on with --resume.
     """
-    if source != "-" or target != "-":
-        raise ParameterError(
-            "Only - (standard input and output) is known so far. Hint: wordveil perturb - - < IN > OUT"
-        )
+    layout = Layout(format, delimiter, not no_header, not no_quotes)
     policy = make_policy(
         pad_to=pad_to,
         bag=bag,
@@ -81,19 +189,96 @@ def perturb(
         unsafe_exempt=unsafe_exempt,
     )
     veil = Perturber(mechanism_of(epsilon, lam, dims, mechanism, embedding), policy)
-    stream = secure_stream() if unsafe_seed is None else _seeded(unsafe_seed)
-    with open_lines(source) as file:
-        for texts in batches_of_lines(file, "standard input"):
-            lines = veil.perturb(texts, stream=stream)
-            sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
-            sys.stdout.buffer.flush()
+    key = RunKey() if unsafe_seed is None else _seeded(unsafe_seed)
+    make_engine = _engine(engine, master, workers)
+    columns, kept = text or [], keep or []
+    if target == "-":
+        if resume or again or force:
+            raise ParameterError("--resume, --force and --again are for files. Hint: name an output file.")
+        left_out = _to_pipe(source, veil, columns, kept, layout, workers, make_engine, key)
+        _tell_left_out(left_out)
+        return
+    if source == "-":
+        layout = replace(layout, format=recognised(Path(target), layout)[0].format)
+    with row_progress("perturbing") as watch:
+        run = perturb_file(
+            _STDIN if source == "-" else source,
+            target,
+            perturber=veil,
+            text=columns,
+            keep=kept,
+            layout=layout,
+            workers=workers,
+            engine=make_engine,
+            resume=resume,
+            force=force,
+            ledger=Ledger(),
+            again=again,
+            key=key,
+            watch=watch,
+        )
+    _tell(run)
 
 
-def _seeded(seed: int) -> Stream:
-    stream = insecure_stream(seed)
+def _to_pipe(
+    source: str,
+    veil: Perturber,
+    text: list[str],
+    keep: list[str],
+    layout: Layout,
+    workers: int | None,
+    make_engine: EngineMaker | None,
+    key: RunKey,
+) -> tuple[str, ...]:
+    with opened(source, layout) as (file, name, found, compression):
+        return perturb_pipe(
+            file,
+            sys.stdout.buffer,
+            name,
+            perturber=veil,
+            text=text,
+            keep=keep,
+            layout=found,
+            compression=compression,
+            workers=workers,
+            engine=make_engine,
+            key=key,
+        )
+
+
+def _engine(name: Literal["local", "spark"], master: str | None, workers: int | None) -> EngineMaker | None:
+    if name == "spark":
+        if workers is not None:
+            raise ParameterError("--workers is for threads. Hint: --master local[N] tells Spark.")
+        from wordveil.engines.spark import spark_engine
+
+        return spark_engine(master)
+    if master is not None:
+        raise ParameterError("--master is for Spark. Hint: --engine spark.")
+    return None
+
+
+def _seeded(seed: int) -> RunKey:
+    key = insecure_key(seed)
     warnings.warn(
         "Whoever knows or guesses the seed can take the noise away. The guarantee does not cover that.",
         PrivacyWarning,
         stacklevel=2,
     )
-    return stream
+    return key
+
+
+def _tell(run: FileRun) -> None:
+    _tell_left_out(run.left_out)
+    resumed = f" ({run.resumed_rows:,} of them before)" if run.resumed_rows else ""
+    typer.echo(f"{run.output}: {run.rows:,} rows{resumed}, {run.words:,} words")
+    typer.echo(f"{run.manifest}: what is promised, to travel with it")
+    typer.echo(f"{run.private}: counts of the input, not for release")
+
+
+def _tell_left_out(columns: tuple[str, ...]) -> None:
+    if columns:
+        shown = [name[:_SHOWN_LETTERS] for name in columns[:_SHOWN_COLUMNS]]
+        more = f" and {len(columns) - len(shown)} more" if len(columns) > len(shown) else ""
+        told = "".join(letter if letter.isprintable() else "?" for letter in ", ".join(shown))
+        typer.echo(f"note: left out, since not named with --keep: {told}{more}", err=True)

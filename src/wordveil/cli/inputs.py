@@ -1,0 +1,36 @@
+"""What commands read from: a file by its name, or standard input."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from wordveil.errors import MachineError
+from wordveil.tables import Format, Layout
+from wordveil.tables.compression import Compression
+from wordveil.tables.files import recognised
+
+__all__ = ["opened"]
+
+
+@contextmanager
+def opened(
+    source: str, layout: Layout, *, other: Format | None = None
+) -> Iterator[tuple[BinaryIO, str, Layout, Compression]]:
+    """Yield the open file, its name for errors, its layout and its compression; `-` is standard input.
+
+    A pipe is plain text unless the layout says otherwise; so is `other` of a name that does not tell.
+    """
+    if source == "-":
+        if sys.stdin is None:
+            raise MachineError("Standard input is closed.")
+        # Without a buffer, which a thread that is stopped while reading would hold.
+        pipe = os.fdopen(sys.stdin.fileno(), "rb", buffering=0, closefd=False)
+        yield cast(BinaryIO, pipe), "standard input", replace(layout, format=layout.format or "text"), ""
+        return
+    found, compression = recognised(Path(source), layout, other)
+    with Path(source).open("rb") as file:
+        yield file, source, found, compression

@@ -1,0 +1,47 @@
+"""`wordveil ledger`: what was perturbed, when and under what promise."""
+
+import json
+from typing import Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from wordveil.cli.console import output
+from wordveil.cli.options import Json
+from wordveil.runs.ledger import Entry, Ledger
+
+__all__ = ["ledger"]
+
+
+def ledger(as_json: Json = False) -> None:
+    """List the files that were perturbed from this account. Private: it names your files.
+
+    It knows exact repeats of files only. Pipes, frames and calls from Python pass it by.
+    """
+    book = Ledger()
+    entries = book.entries()
+    if as_json:
+        typer.echo(json.dumps([_facts(entry) for entry in entries], indent=2, ensure_ascii=False))
+        return
+    if not entries:
+        typer.echo(f"no entries in {book.path}")
+        return
+    table = Table("no.", "begun", "state", "input", "columns", "promise", "output", box=None)
+    for entry in entries:
+        setting = entry.setting
+        promise = f"ε {setting['epsilon']:g}, λ {setting['lam']:g}, {setting['dims']} dims"
+        table.add_row(
+            str(entry.number),
+            entry.begun[:16].replace("T", " "),
+            "done" if entry.finished else "not ended",
+            Text(entry.source),
+            Text(", ".join(entry.columns)),
+            promise + (", UNSAFE" if setting["unsafe"] else ""),
+            Text(entry.target),
+        )
+    output().print(table)
+
+
+def _facts(entry: Entry) -> dict[str, Any]:
+    return entry._asdict()

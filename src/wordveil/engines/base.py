@@ -1,0 +1,76 @@
+"""What every engine does: chunks in, answers out, in the same order; and how each chunk gets its noise."""
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from wordveil.perturber import Perturber, PrivateReport
+from wordveil.randomness import RunKey, Stream
+from wordveil.tables.base import Answers, Chunk
+
+__all__ = ["Engine", "Perturbed", "perturbed_texts", "stream_of"]
+
+
+class Perturbed(NamedTuple):
+    """A chunk with the answers to its texts, and counts that are not for release."""
+
+    chunk: Chunk
+    answers: Answers
+    report: PrivateReport
+
+
+class Engine(ABC):
+    """Perturbs chunks, with a bounded number of them under way. A context manager: leaving ends the work."""
+
+    @abstractmethod
+    def perturb(self, chunks: Iterable[Chunk]) -> Iterator[Perturbed]:
+        """Yield each chunk with its answers, in the order of the chunks."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the work and let go of what it needed; what is under way is not waited for."""
+        return
+
+
+def stream_of(key: RunKey, partition: int, ordinal: int, column: str, texts: Iterable[str | None]) -> Stream:
+    """Return the noise for the texts of one column of one batch.
+
+    It is derived from where the batch stands and from what it holds: done again, it gives the same answers,
+    and no two batches, columns or contents share noise.
+    """
+    return key.stream(partition, ordinal, column, _content(list(texts)))
+
+
+def _content(texts: list[str | None]) -> bytes:
+    lengths = np.array([-1 if text is None else len(text) for text in texts], dtype="<i8")
+    joined = "".join(text for text in texts if text is not None)
+    digest = hashlib.blake2b(lengths.tobytes(), digest_size=32)
+    digest.update(joined.encode("utf-8", "surrogatepass"))
+    return digest.digest()
+
+
+def perturbed_texts(
+    veil: Perturber, key: RunKey, partition: int, ordinal: int, texts: Answers
+) -> tuple[Answers, PrivateReport]:
+    """Return the answers to the texts of each column of one batch, nulls as nulls, and the counts."""
+    answers: Answers = {}
+    total = PrivateReport()
+    for column, values in texts.items():
+        stream = stream_of(key, partition, ordinal, column, values)
+        there = [text for text in values if text is not None]
+        private, report = veil.perturb(there, report=True, stream=stream)
+        total.add(report)
+        if len(there) == len(values):
+            answers[column] = [*private]
+        else:
+            following = iter(private)
+            answers[column] = [None if text is None else next(following) for text in values]
+    return answers, total

@@ -1,0 +1,126 @@
+"""The threads of this process. The search leaves Python's lock alone, so they run at the same time."""
+
+import os
+import queue
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from threadpoolctl import threadpool_limits
+
+from wordveil.engines.base import Engine, Perturbed, perturbed_texts
+from wordveil.errors import check_whole
+from wordveil.perturber import Perturber
+from wordveil.randomness import RunKey
+from wordveil.tables.base import Chunk
+
+__all__ = ["LocalEngine", "all_cores"]
+
+_MOST_WORKERS: Final = 1024
+_AHEAD: Final = 2
+
+
+def all_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class _Task:
+    """A chunk on its way through a thread."""
+
+    def __init__(self, ordinal: int, chunk: Chunk) -> None:
+        self.ordinal, self.chunk = ordinal, chunk
+        self.ended = threading.Event()
+        self.result: Perturbed | BaseException | None = None
+
+    def outcome(self) -> Perturbed:
+        self.ended.wait()
+        if isinstance(self.result, Perturbed):
+            return self.result
+        assert self.result is not None
+        raise self.result
+
+
+class LocalEngine(Engine):
+    """Threads, each with chunks of its own.
+
+    The linear algebra below is held to one thread each meanwhile, which is faster than many threads in turn.
+
+    Parameters
+    ----------
+    veil : Perturber
+        What makes text private.
+    key : RunKey
+        Where the noise comes from.
+    workers : int, optional
+        How many threads; by default as many as there are cores.
+    """
+
+    def __init__(self, veil: Perturber, key: RunKey, workers: int | None = None) -> None:
+        self._veil, self._key = veil, key
+        self.workers: Final = (
+            all_cores()
+            if workers is None
+            else check_whole(workers, "workers", "LocalEngine", 1, _MOST_WORKERS)
+        )
+        self._limits: Any = threadpool_limits(1, user_api="blas")
+        self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
+        self._room = threading.Semaphore(self.workers * _AHEAD)
+        self._ordinal = 0
+        self._closed = False
+        veil.mechanism.perturb_ids([-1], stream=key.stream("prepare"))  # once, not once a thread
+        for _ in range(self.workers):
+            # Daemons: Ctrl-C need not wait for a chunk that nobody will see.
+            threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            if self._closed:
+                continue
+            try:
+                answers, report = perturbed_texts(self._veil, self._key, 0, task.ordinal, task.chunk.texts)
+                task.result = Perturbed(task.chunk, answers, report)
+            except BaseException as error:
+                task.result = error
+            task.ended.set()
+
+    def perturb(self, chunks: Iterable[Chunk]) -> Iterator[Perturbed]:
+        """Yield each chunk with its answers, in the order of the chunks, each as soon as it is there.
+
+        A thread of its own takes the chunks, so that a slow reader holds no answer back.
+        """
+        order: queue.SimpleQueue[_Task | BaseException | None] = queue.SimpleQueue()
+        threading.Thread(target=self._feed, args=(chunks, order), daemon=True).start()
+        while (task := order.get()) is not None:
+            if isinstance(task, BaseException):
+                raise task
+            result = task.outcome()
+            self._room.release()
+            yield result
+
+    def _feed(
+        self, chunks: Iterable[Chunk], order: "queue.SimpleQueue[_Task | BaseException | None]"
+    ) -> None:
+        try:
+            for chunk in chunks:
+                self._room.acquire()
+                if self._closed:
+                    return
+                task = _Task(self._ordinal, chunk)
+                self._ordinal += 1
+                self._tasks.put(task)
+                order.put(task)
+        except BaseException as error:
+            order.put(error)
+        order.put(None)
+
+    def close(self) -> None:
+        """Let the threads end after what they are at."""
+        if not self._closed:
+            self._closed = True
+            self._room.release()
+            for _ in range(self.workers):
+                self._tasks.put(None)
+            self._limits.restore_original_limits()

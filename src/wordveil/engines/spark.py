@@ -1,0 +1,308 @@
+"""A Spark cluster, through PySpark's Arrow path (extra `spark`).
+
+The prepared vectors go out once, as a broadcast, and so does the key, in a broadcast of its own: never in a
+plan, a log or the event log. Every batch derives its noise from where it stands and what it holds, so that a
+task that is tried again, or twice at once, gives the same rows.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from wordveil.engines.base import Engine, Perturbed, perturbed_texts
+from wordveil.errors import (
+    IntegrityError,
+    MachineError,
+    MissingExtraError,
+    ParameterError,
+    parameter_error,
+)
+from wordveil.perturber import Perturber, PrivateReport
+from wordveil.randomness import RunKey
+from wordveil.tables.base import Chunk
+from wordveil.tables.columns import checked_names, not_text, positions
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["SparkEngine", "perturb", "spark_engine"]
+
+_LEAST_JAVA: Final = 17
+_CHUNKS_A_CORE: Final = 16
+_LOCAL: Final = re.compile(r"local(?:\[(\d+|\*)\])?")
+_WHERE: Final = "The frame"
+_NEEDS_JAVA: Final = (
+    f"Spark needs Java {_LEAST_JAVA} or later, which was not found. "
+    "Hint: install it (Debian: openjdk-17-jre-headless), or set JAVA_HOME."
+)
+_SETTINGS: Final = {
+    "spark.io.encryption.enabled": "true",  # broadcasts lie on disk while a run lasts
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+
+
+def perturb(
+    frame: "DataFrame",
+    *,
+    perturber: Perturber,
+    text: str | Iterable[str],
+    keep: str | Iterable[str] = (),
+    key: RunKey | None = None,
+) -> "DataFrame":
+    """Return a Spark frame with the texts made private, and the kept columns; all others are left out.
+
+    As lazy as any other: whatever writes it runs it. A frame that is computed twice is perturbed twice, and
+    gives the same rows both times as long as Spark cuts it into the same partitions; to be sure, write it
+    once and read that. The workers need wordveil installed, but not the vectors.
+
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+        The table.
+    perturber : Perturber
+        What makes text private; sent out once however many frames it is used for.
+    text, keep : names of columns
+        Those to perturb, and those to keep as they are.
+    key : RunKey, optional
+        For a repeatable experiment; by default a new key from the operating system.
+    """
+    if not isinstance(perturber, Perturber):
+        raise parameter_error("perturber", "perturb", "be a Perturber", perturber)
+    types = _pyspark().sql.types
+    chosen, kept = checked_names(text, keep)
+    if not chosen:
+        raise ParameterError("Which column is to be perturbed? Hint: text=….")
+    places = positions(frame.columns, [*chosen, *kept], _WHERE)
+    names = [name for name in frame.columns if name in places]
+    for name in chosen:
+        if not isinstance(frame.schema[name].dataType, types.StringType):
+            raise not_text(name, _WHERE, frame.schema[name].dataType.simpleString())
+    run = _Broadcasts.of(frame.sparkSession, perturber, RunKey() if key is None else key)
+    picked = frame.select([f"`{name.replace('`', '``')}`" for name in names])
+    return picked.mapInArrow(_rows_of(run, chosen), picked.schema)
+
+
+@dataclass
+class _Prepared:
+    """What every worker needs, and the fingerprint that it must have there as well."""
+
+    veil: Perturber
+    fingerprint: str
+    checked: bool = field(default=False, compare=False)
+
+    def use(self) -> Perturber:
+        """Return the perturber, after one look at whether it arrived as it was sent."""
+        if not self.checked and self.veil.mechanism.fingerprint != self.fingerprint:
+            raise IntegrityError("The vectors that reached a Spark worker are not those that were sent.")
+        self.checked = True
+        return self.veil
+
+
+_sent: "weakref.WeakKeyDictionary[Perturber, tuple[str, Any]]" = weakref.WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class _Broadcasts:
+    """What travels to the workers: the prepared vectors, and the key of the run."""
+
+    prepared: Any
+    secret: Any
+
+    @classmethod
+    def of(cls, session: "SparkSession", veil: Perturber, key: RunKey) -> "_Broadcasts":
+        try:
+            context = session.sparkContext
+        except Exception:  # Spark Connect has its own way to say that it has none
+            raise ParameterError(
+                "Spark Connect has no broadcasts. Hint: use a session that runs beside the cluster."
+            ) from None
+        number, prepared = _sent.get(veil, ("", None))
+        if number != context.applicationId:
+            prepared = context.broadcast(_Prepared(veil, veil.mechanism.fingerprint))
+            _sent[veil] = context.applicationId, prepared
+        return cls(prepared, context.broadcast(key.expose()))
+
+    def opened(self) -> tuple[Perturber, RunKey]:
+        """Return what was sent, on a worker."""
+        return self.prepared.value.use(), RunKey.of_run(*self.secret.value)
+
+
+def _rows_of(run: _Broadcasts, chosen: list[str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Return what a worker does with the batches of a partition of a frame."""
+
+    def rows(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        veil, key = run.opened()
+        task = TaskContext.get()
+        assert task is not None
+        for ordinal, batch in enumerate(batches):
+            texts = {name: batch.column(name).to_pylist() for name in chosen}
+            answers, _ = perturbed_texts(veil, key, task.partitionId(), ordinal, texts)
+            columns = [
+                pa.array(answers[each.name], each.type) if each.name in answers else batch.column(each.name)
+                for each in batch.schema
+            ]
+            yield pa.record_batch(columns, schema=batch.schema)
+
+    return rows
+
+
+def _chunks_of(run: _Broadcasts) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Return what a worker does with chunks of a file, of which each stands in a row of its own."""
+
+    def chunks(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        veil, key = run.opened()
+        for batch in batches:
+            for row in batch.to_pylist():
+                names = json.loads(row["columns"])
+                texts = dict(zip(names, map(_decoded, row["texts"]), strict=True))
+                answers, report = perturbed_texts(veil, key, 0, row["ordinal"], texts)
+                done = {
+                    "ordinal": row["ordinal"],
+                    "columns": json.dumps([names, asdict(report)]),
+                    "texts": [_encoded(answers[name]) for name in names],
+                }
+                yield pa.RecordBatch.from_pylist([done], schema=batch.schema)
+
+    return chunks
+
+
+def _encoded(texts: list[str | None]) -> list[bytes | None]:
+    return [None if text is None else text.encode("utf-8", "surrogatepass") for text in texts]
+
+
+def _decoded(texts: list[bytes | None]) -> list[str | None]:
+    return [None if text is None else text.decode("utf-8", "surrogatepass") for text in texts]
+
+
+class SparkEngine(Engine):
+    """Sends the chunks of a file to a cluster, some for every core at a time, and takes the answers back.
+
+    The same chunks with the same key give the same answers as the threads of this process.
+    """
+
+    def __init__(self, veil: Perturber, key: RunKey, session: "SparkSession", *, stop: bool = False) -> None:
+        self._session, self._stop = session, stop
+        self._run = _Broadcasts.of(session, veil, key)
+        self._wave = max(1, session.sparkContext.defaultParallelism) * _CHUNKS_A_CORE
+        self._ordinal = 0
+
+    def perturb(self, chunks: Iterable[Chunk]) -> Iterator[Perturbed]:
+        """Yield each chunk with its answers, in the order of the chunks."""
+        waiting = iter(chunks)
+        while wave := list(islice(waiting, self._wave)):
+            answers = self._answers(wave)
+            for chunk, (names, report, texts) in zip(wave, answers, strict=True):
+                found = dict(zip(names, map(_decoded, texts), strict=True))
+                yield Perturbed(chunk, found, PrivateReport(**report))
+
+    def _answers(self, wave: list[Chunk]) -> list[tuple[list[str], dict[str, int], list[list[bytes | None]]]]:
+        import pyarrow as pa
+
+        rows = [
+            {
+                "ordinal": self._ordinal + number,
+                "columns": json.dumps(list(chunk.texts)),
+                "texts": [_encoded(texts) for texts in chunk.texts.values()],
+            }
+            for number, chunk in enumerate(wave)
+        ]
+        self._ordinal += len(wave)
+        kinds = {"ordinal": pa.int64(), "columns": pa.string(), "texts": pa.list_(pa.list_(pa.binary()))}
+        sent = self._session.createDataFrame(pa.Table.from_pylist(rows, pa.schema(kinds)))
+        spread = sent.repartition(len(wave))
+        try:
+            done = spread.mapInArrow(_chunks_of(self._run), spread.schema).toArrow().to_pylist()
+        except _failures() as error:
+            raise MachineError(
+                f"Spark gave up ({type(error).__name__}). Hint: its log says why; --resume goes on."
+            ) from None
+        done.sort(key=lambda row: row["ordinal"])
+        return [(*json.loads(row["columns"]), row["texts"]) for row in done]
+
+    def close(self) -> None:
+        """Take the key back from the workers, and end the session if it was made for this engine."""
+        try:
+            self._run.secret.destroy()
+        except _failures():  # the cluster is gone, and the key with it
+            return
+        finally:
+            if self._stop:
+                self._session.stop()
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    return Py4JError, PySparkException, OSError
+
+
+def spark_engine(master: str | None = None) -> Callable[[Perturber, RunKey], SparkEngine]:
+    """Return what makes an engine on the Spark of that URL; by default on all cores of this machine.
+
+    A task that fails is tried again, up to four times in all; also on this machine, where Spark by itself
+    would not.
+    """
+    pyspark = _pyspark()
+    _check_java()
+    url = master or "local[*]"
+    if url.startswith("sc:"):
+        raise ParameterError("Spark Connect has no broadcasts. Hint: give the URL of the cluster itself.")
+    here = _LOCAL.fullmatch(url)
+    if here:
+        url = f"local[{here[1] or 1},4]"
+
+    def make(veil: Perturber, key: RunKey) -> SparkEngine:
+        builder = pyspark.sql.SparkSession.builder.appName("wordveil").master(url)
+        for name, value in _SETTINGS.items():
+            builder = builder.config(name, value)
+        try:
+            session = builder.getOrCreate()
+        except _failures() as error:
+            raise MachineError(
+                f"Spark did not start there ({type(error).__name__}). Hint: --master local[*] runs here."
+            ) from None
+        session.sparkContext.setLogLevel("ERROR")
+        return SparkEngine(veil, key, session, stop=True)
+
+    return make
+
+
+def _pyspark() -> Any:
+    try:
+        import pyspark
+        import pyspark.sql
+        import pyspark.sql.types
+    except ImportError:
+        raise MissingExtraError("pyspark", "spark", "Spark") from None
+    return pyspark
+
+
+def _check_java() -> None:
+    """Refuse to start Spark without a Java that it can run on; its own complaint is a page long."""
+    home = os.environ.get("JAVA_HOME")
+    program = shutil.which("java", path=os.path.join(home, "bin") if home else None)  # noqa: PTH118
+    if program is None:
+        raise MachineError(_NEEDS_JAVA)
+    try:
+        told = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        raise MachineError(_NEEDS_JAVA) from None
+    found = re.search(r'version "(\d+)', told.stderr + told.stdout)
+    if found is None or int(found[1]) < _LEAST_JAVA:
+        raise MachineError(_NEEDS_JAVA)

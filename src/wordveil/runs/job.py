@@ -1,0 +1,424 @@
+"""A whole file, from input to published output: atomic, resumable, with a manifest and a ledger."""
+
+import hashlib
+import json
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from wordveil.engines import Engine, LocalEngine, Perturbed
+from wordveil.errors import (
+    IntegrityError,
+    MachineError,
+    ParameterError,
+    WordveilError,
+    parameter_error,
+)
+from wordveil.perturber import Perturber
+from wordveil.randomness import RunKey
+from wordveil.runs.ledger import Ledger, Release, together
+from wordveil.runs.manifest import manifest, private_counts, settings, written
+from wordveil.runs.paths import Input, Targets, file_digest, publish
+from wordveil.runs.work import Progress, Work, sync_folder
+from wordveil.tables import Chunk, Layout, Table, open_table
+from wordveil.tables.compression import Compression, compressor, packed_writer
+from wordveil.tables.files import recognised
+
+__all__ = ["EngineMaker", "FileRun", "Watcher", "perturb_file"]
+
+_COMMIT_SECONDS: Final = 0.5
+
+EngineMaker = Callable[[Perturber, RunKey], Engine]
+"""What makes the engine of a run, given what perturbs and where the noise comes from."""
+
+Watcher = Callable[[int, int, float], None]
+"""What is told of progress: rows and words that are done, and the share of the input that has been read."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRun:
+    """A run that has ended well.
+
+    Attributes
+    ----------
+    output, manifest, private : Path
+        The perturbed table; what travels with it; counts that are not for release.
+    rows, words : int
+        As the output shows them.
+    left_out : tuple of str
+        Columns of the input that were not written.
+    resumed_rows : int
+        How many rows a run before this one had done.
+    """
+
+    output: Path
+    manifest: Path
+    private: Path
+    rows: int
+    words: int
+    left_out: tuple[str, ...]
+    resumed_rows: int = 0
+
+
+def perturb_file(
+    source: str | Path,
+    target: str | Path,
+    *,
+    perturber: Perturber,
+    text: str | Iterable[str] = (),
+    keep: str | Iterable[str] = (),
+    layout: Layout = Layout(),
+    workers: int | None = None,
+    engine: EngineMaker | None = None,
+    resume: bool = False,
+    force: bool = False,
+    ledger: Ledger | None = None,
+    again: bool = False,
+    key: RunKey | None = None,
+    watch: Watcher | None = None,
+) -> FileRun:
+    r"""Write a table with the texts made private, and the kept columns as they are; all others are left out.
+
+    The output appears whole or not at all, for its owner alone, with a manifest beside it (`….manifest.json`)
+    and counts that are not for release (`….private.json`).
+
+    Parameters
+    ----------
+    source, target : path
+        CSV, TSV, JSON Lines, Parquet or plain text, plain, .gz or .zst; both of one format.
+    perturber : Perturber
+        What makes text private.
+    text, keep : names of columns
+        Those to perturb, and those to write as they are. Plain text has none to name.
+    layout : Layout
+        The format, if the names do not tell it, and the ways of CSV and TSV.
+    workers : int, optional
+        Threads; by default as many as there are cores.
+    engine : callable, optional
+        Makes another engine than the threads of this process.
+    resume : bool
+        Go on from where a run with the same input and settings was stopped; begin anew if there is none.
+    force : bool
+        Replace an existing output, and forget a run that was stopped.
+    ledger : Ledger, optional
+        Refuses a second release of the same content, unless `again`. Without one nobody keeps count.
+    key : RunKey, optional
+        For a repeatable experiment, `insecure_key`; by default a new key from the operating system.
+    watch : callable, optional
+        Is told of progress.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import wordveil as wv
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "in.csv").write_text("label,message\nham,book a flight\nham,call me\n")
+    >>> veil = wv.Perturber(wv.Mahalanobis(wv.load_embedding(), epsilon=10.0))
+    >>> run = perturb_file(
+    ...     folder / "in.csv", folder / "out.csv", perturber=veil, text="message", keep="label"
+    ... )
+    >>> run.rows, run.words, run.output.read_text().splitlines()[0]
+    (2, 5, 'label,message')
+    """
+    if not isinstance(perturber, Perturber):
+        raise parameter_error("perturber", "perturb_file", "be a Perturber", perturber)
+    source, targets = Path(source), Targets.of(Path(target))
+    layout, packed_in, packed_out = _formats(source, targets.output, layout)
+    with ExitStack() as stack:
+        file = stack.enter_context(source.open("rb"))
+        plain = Input.is_plain(source)
+        if resume and not plain:
+            raise ParameterError(f"{source}: a pipe can't be read again, so that nothing can be resumed.")
+        targets.check(source)
+        size = source.stat().st_size if plain else 0
+        table = open_table(
+            file, str(source), layout, text, keep, compression=packed_in, size=size, prompt=not plain
+        )
+        work = stack.enter_context(Work.claim(targets.output))
+        run = _Run(
+            perturber,
+            table,
+            work,
+            targets,
+            key=RunKey() if key is None else key,
+            make_engine=engine or (lambda veil, noise: LocalEngine(veil, noise, workers)),
+            packed=packed_out,
+            input=Input(source, str(source)) if plain else None,
+            source=source,
+            force=force,
+            ledger=ledger if plain else None,
+            watch=watch or (lambda *_: None),
+        )
+        return run.go(layout, resume=resume, again=again)
+
+
+def _formats(source: Path, target: Path, layout: Layout) -> tuple[Layout, Compression, Compression]:
+    found, packed_in = recognised(source, layout)
+    written_as, packed_out = recognised(target, layout)
+    if found.format != written_as.format:
+        raise ParameterError(
+            f"{target}: must be of the same format as the input, {found.format}. Hint: change its extension."
+        )
+    return found, packed_in, packed_out
+
+
+@dataclass
+class _Run:
+    """One run over one file, from the checks to the published output."""
+
+    veil: Perturber
+    table: Table
+    work: Work
+    targets: Targets
+    key: RunKey
+    make_engine: EngineMaker
+    packed: Compression
+    input: Input | None
+    source: Path
+    force: bool
+    ledger: Ledger | None
+    watch: Watcher
+    earlier: dict[str, Any] | None = None
+
+    def go(self, layout: Layout, *, resume: bool, again: bool) -> FileRun:
+        resumed = self._start(layout, resume=resume, again=again)
+        done = self.work.progress.rows if resumed else 0
+        if self.work.finished is None:
+            try:
+                self._perturb()
+                self._complete()
+            except MachineError:
+                raise
+            except WordveilError:  # what is wrong with the input now, is wrong the next time too
+                self._give_up()
+                raise
+            except OSError as error:
+                raise self._stopped(error) from None
+        self._publish()
+        progress = self.work.progress
+        self.work.remove()
+        left_out = self.table.left_out
+        return FileRun(*self.targets, progress.rows, progress.words, left_out, done)
+
+    def _start(self, layout: Layout, *, resume: bool, again: bool) -> bool:
+        """Begin a run, or take up the one that was stopped; say which."""
+        before = self.work.header
+        if before is not None and resume:
+            if before["identity"] != self._identity(layout, bytes.fromhex(before["salt"])):
+                raise ParameterError(
+                    f"{self.targets.output}: the run that was stopped had another input or other settings. "
+                    "Hint: give it the same, or begin anew with --force and without --resume."
+                )
+            if self.work.finished is None and not self.force:
+                self.targets.check_new()
+            self.work.go_on()
+            self._take_up_entry(before["entry"], again=again)
+            return True
+        if not self.force:
+            if before is not None:
+                raise ParameterError(
+                    f"{self.targets.output}: a run was stopped after {self.work.progress.rows:,} rows. "
+                    "Hint: --resume goes on from there, --force begins anew."
+                )
+            self.targets.check_new()
+        elif before is not None:
+            self._close_entry(before["entry"])
+        salt = secrets.token_bytes(32)
+        entry = self._new_entry(again=again)
+        header = {"salt": salt.hex(), "identity": self._identity(layout, salt), "entry": entry}
+        self.work.begin(header)
+        self.work.commit(self._pack(self.table.head()), Progress())
+        return False
+
+    def _identity(self, layout: Layout, salt: bytes) -> str:
+        """Return a keyed fingerprint of all that the output depends on, but for the noise."""
+        facts = {
+            "settings": settings(self.veil, secure=self.key.secure),
+            "layout": asdict(layout),
+            "packed": self.packed,
+            "columns": [self.table.text, self.table.kept],
+        }
+        content = self.input.digest if self.input is not None else b""
+        told = json.dumps(facts, sort_keys=True).encode() + content
+        return hashlib.blake2b(told, key=salt, digest_size=32, person=b"identity").hexdigest()
+
+    def _release(self) -> Release:
+        assert self.input is not None
+        return Release(
+            self.input.digest,
+            str(self.source),
+            str(self.targets.output.absolute()),
+            self.table.text,
+            Release.setting_of(self.veil),
+        )
+
+    def _new_entry(self, *, again: bool) -> int | None:
+        if self.ledger is None:
+            return None
+        release = self._release()
+        number, entries = self.ledger.begin(release, again=again)
+        self._remember([entry.setting for entry in entries], release.setting)
+        return number
+
+    def _take_up_entry(self, number: int | None, *, again: bool) -> None:
+        if self.ledger is None:
+            return
+        entries = None if number is None else self.ledger.earlier(number)
+        if entries is None:
+            number = self._new_entry(again=again)
+            assert self.work.header is not None
+            self.work.header["entry"] = number
+        else:
+            self._remember([entry.setting for entry in entries], Release.setting_of(self.veil))
+
+    def _remember(self, before: list[dict[str, Any]], now: dict[str, Any]) -> None:
+        self.earlier = {"known": len(before)}
+        if before:
+            self.earlier["together"] = together(now, before)
+
+    def _close_entry(self, number: int | None) -> None:
+        """Settle the entry of a run that is not gone on with: if it may have published, it counts."""
+        if self.ledger is not None and number is not None:
+            if self.work.finished is not None:
+                self.ledger.finish(number)
+            else:
+                self.ledger.forget(number)
+
+    def _give_up(self) -> None:
+        assert self.work.header is not None
+        self._close_entry(self.work.header["entry"])
+        self.work.remove()
+
+    def _stopped(self, error: OSError) -> MachineError:
+        place = f"{error.filename}: " if error.filename is not None else f"{self.targets.output}: "
+        return MachineError(
+            f"{place}{error.strerror or type(error).__name__}. {self.work.progress.rows:,} rows are done. "
+            "Hint: --resume goes on from there."
+        )
+
+    def _pack(self, data: bytes) -> bytes:
+        return data if self.table.assembled or not data else compressor(self.packed)(data)
+
+    def _perturb(self) -> None:
+        """Perturb and commit the rows that are not committed yet."""
+        ready: list[bytes] = []
+        progress = _copy(self.work.progress)
+        begun, spent, last = time.monotonic(), progress.seconds, time.monotonic()
+        with self.make_engine(self.veil, self.key) as engine:
+            for done in engine.perturb(self._left(progress.rows)):
+                ready.append(self._pack(self.table.encode(done.chunk, done.answers)))
+                _count(done, progress)
+                self.watch(progress.rows, progress.words, self.table.done)
+                now = time.monotonic()
+                if now - last >= _COMMIT_SECONDS:
+                    progress.seconds = spent + now - begun
+                    self._commit(ready, progress)
+                    last = now
+            progress.seconds = spent + time.monotonic() - begun
+            self._commit(ready, progress)
+
+    def _commit(self, ready: list[bytes], progress: Progress) -> None:
+        if self.input is not None:
+            self.input.check()
+        self.work.commit(b"".join(ready), _copy(progress))
+        ready.clear()
+
+    def _left(self, rows: int) -> Iterator[Chunk]:
+        """Yield the chunks after so many rows; those before are read again, but not perturbed again."""
+        before = 0
+        for chunk in self.table.chunks():
+            if before < rows:
+                before += chunk.rows
+                if before > rows:
+                    raise IntegrityError(
+                        f"{self.targets.output}: what was committed does not end where a chunk ends. "
+                        "Hint: --force begins anew."
+                    )
+            else:
+                yield chunk
+
+    def _complete(self) -> None:
+        """Make everything ready to be published, and say so in the journal."""
+        made = self.work.path("part")
+        if self.table.assembled:
+            made = self.work.path("whole")
+            with (
+                self.work.path("part").open("rb") as parts,
+                self.work.make("whole") as file,
+                packed_writer(file, self.packed) as target,
+            ):
+                self.table.assemble(parts, target)
+        elif self.packed and not made.stat().st_size:  # nothing, packed, is a file with something in it
+            self.work.commit(compressor(self.packed)(b""), _copy(self.work.progress))
+        if self.input is not None:
+            self.input.check_content()
+        progress = self.work.progress
+        output = {
+            "name": self.targets.output.name,
+            "bytes": made.stat().st_size,
+            "sha256": file_digest(made),
+            "rows": progress.rows,
+            "words": progress.words,
+        }
+        self._write(
+            "manifest",
+            manifest(self.veil, self.table, secure=self.key.secure, output=output, earlier=self.earlier),
+        )
+        self._write("private", self._private(progress))
+        self.work.finish({"made": made.name, "sha256": output["sha256"]})
+
+    def _write(self, name: Any, facts: dict[str, Any]) -> None:
+        with self.work.make(name) as file:
+            file.write(written(facts))
+
+    def _private(self, progress: Progress) -> dict[str, Any]:
+        return private_counts(
+            input=str(self.source),
+            left_out_columns=list(self.table.left_out),
+            counts=asdict(progress.report),
+            nulls=progress.nulls,
+            seconds=round(progress.seconds, 3),
+            words_per_second=round(progress.report.tokens / progress.seconds) if progress.seconds else 0,
+        )
+
+    def _publish(self) -> None:
+        """Give the files their names, the output last; what a stopped run has published already is left."""
+        assert self.work.finished is not None
+        for name, target in (("private", self.targets.private), ("manifest", self.targets.manifest)):
+            if self.work.path(name).exists():  # type: ignore[arg-type]  # two of the names
+                publish(self.work.path(name), target, force=self.force)  # type: ignore[arg-type]
+        made = self.work.path(self.work.finished["made"])
+        if made.exists():
+            publish(made, self.targets.output, force=self.force)
+        elif (
+            not self.targets.output.exists()
+            or file_digest(self.targets.output) != self.work.finished["sha256"]
+        ):
+            raise IntegrityError(
+                f"{self.targets.output}: is not what the run that was stopped had made. "
+                "Hint: --force, without --resume, begins anew."
+            )
+        sync_folder(self.targets.output.parent)
+        assert self.work.header is not None
+        entry = self.work.header["entry"]
+        if self.ledger is not None and entry is not None:
+            self.ledger.finish(entry)
+
+
+def _count(done: Perturbed, progress: Progress) -> None:
+    progress.rows += done.chunk.rows
+    progress.report.add(done.report)
+    for texts in done.answers.values():
+        for text in texts:
+            if text is None:
+                progress.nulls += 1
+            elif text:
+                progress.words += text.count(" ") + 1
+
+
+def _copy(progress: Progress) -> Progress:
+    return replace(progress, report=replace(progress.report))

@@ -1,0 +1,95 @@
+"""What travels with an output, and what must not."""
+
+import functools
+import hashlib
+import json
+from datetime import UTC, datetime
+from importlib.metadata import version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any, Final
+
+from wordveil.perturber import Perturber
+from wordveil.tables import Table
+from wordveil.tokens import RULE_FINGERPRINT
+
+__all__ = ["code_fingerprint", "manifest", "private_counts", "settings", "written"]
+
+_VERSION: Final = 1
+
+
+@functools.cache
+def code_fingerprint() -> str:
+    """Return the SHA-256 over the source of this package."""
+    digest = hashlib.sha256()
+    for name, source in sorted(_sources(files("wordveil"), "")):
+        digest.update(f"{name}\0{len(source)}\0".encode())
+        digest.update(source)
+    return digest.hexdigest()
+
+
+def _sources(folder: Traversable, path: str) -> list[tuple[str, bytes]]:
+    found = []
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            found += _sources(entry, f"{path}{entry.name}/")
+        elif entry.name.endswith(".py"):
+            found.append((f"{path}{entry.name}", entry.read_bytes()))
+    return found
+
+
+def settings(veil: Perturber, *, secure: bool) -> dict[str, Any]:
+    """Return what was chosen and what it stands on: the parameters, the policy and the fingerprints."""
+    promise = veil.guarantee.word
+    return {
+        "parameters": {
+            "mechanism": type(veil.mechanism).__name__.lower(),
+            "epsilon": promise.epsilon,
+            "lam": promise.metric.lam,
+            "dims": promise.metric.dim,
+            "embedding": promise.embedding.provenance.name,
+        },
+        "policy": veil.policy.to_dict(),
+        "noise": "cryptographic, under a key that was never stored"
+        if secure
+        else "INSECURE: from a seed; whoever knows or guesses it can take the noise away",
+        "fingerprints": {
+            "vectors": promise.embedding.fingerprint,
+            "tokenizer_rule": RULE_FINGERPRINT,
+            "code": code_fingerprint(),
+        },
+        "code_version": version("wordveil"),
+    }
+
+
+def manifest(
+    veil: Perturber, table: Table, *, secure: bool, output: dict[str, Any], earlier: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Return what may travel with the output: nothing that the output itself does not show."""
+    facts: dict[str, Any] = {
+        "made_by": "wordveil",
+        "manifest_version": _VERSION,
+        "date": datetime.now(UTC).date().isoformat(),
+        "output": output,
+        "columns": {"perturbed": list(table.text), "kept_as_they_were": list(table.kept)},
+        **settings(veil, secure=secure),
+        "guarantee": veil.guarantee.to_dict(),
+    }
+    if not secure:
+        facts["guarantee"]["void"] = "the noise came from a seed: nothing is promised"
+    if earlier is not None:
+        facts["earlier_releases"] = earlier
+    return facts
+
+
+def private_counts(**facts: Any) -> dict[str, Any]:
+    """Return what only the input shows, marked as such."""
+    return {
+        "not_for_release": "These facts are functions of the private input. Keep them where the input is.",
+        **facts,
+    }
+
+
+def written(facts: dict[str, Any]) -> bytes:
+    """Return facts as they stand in a file."""
+    return (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")

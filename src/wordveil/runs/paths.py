@@ -1,0 +1,121 @@
+"""What a run writes, where it may not, and whether its input stayed what it was."""
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from wordveil.errors import FormatError, ParameterError
+
+__all__ = ["Input", "Targets", "file_digest", "publish"]
+
+_BLOCK: Final = 1 << 20
+
+
+class Targets(NamedTuple):
+    """The three files of a run: the output, the manifest that travels with it, and what must not."""
+
+    output: Path
+    manifest: Path
+    private: Path
+
+    @classmethod
+    def of(cls, output: Path) -> "Targets":
+        """Return the files for an output."""
+        return cls(
+            output,
+            output.with_name(f"{output.name}.manifest.json"),
+            output.with_name(f"{output.name}.private.json"),
+        )
+
+    def check(self, source: Path | None) -> None:
+        """Refuse what must never be written to: a symbolic link, no plain file, the input itself."""
+        if not self.output.parent.is_dir():
+            raise FileNotFoundError(2, "No such folder", str(self.output.parent))
+        for path in self:
+            if path.is_symlink():
+                raise ParameterError(f"{path} is a symbolic link. Hint: name the file itself.")
+            if path.exists():
+                if source is not None and source.exists() and path.samefile(source):
+                    raise ParameterError(f"{path} is the input. Hint: choose another name for the output.")
+                if not path.is_file():
+                    raise ParameterError(f"{path} is not a plain file. Hint: choose another name.")
+
+    def check_new(self) -> None:
+        """Refuse to write over anything that is there."""
+        for path in self:
+            if path.exists():
+                raise ParameterError(f"{path} exists already. Hint: --force (force=True) replaces it.")
+
+
+class Input:
+    """A file that must stay as it is while it is read."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._path, self._name = path, name
+        self._seen = self._identity()
+        self.digest: Final = self._digest()
+        """SHA-512 of the content. Whoever has it can test guesses, so it is never written anywhere."""
+
+    @staticmethod
+    def is_plain(path: Path) -> bool:
+        """Say whether a path is a file that can be read more than once."""
+        return stat.S_ISREG(path.stat().st_mode)
+
+    def _identity(self) -> tuple[int, int, int, int]:
+        try:
+            status = self._path.stat()
+        except FileNotFoundError:
+            raise FormatError(f"{self._name}: has vanished during the run.") from None
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+    def _digest(self) -> bytes:
+        digest = hashlib.sha512()
+        with self._path.open("rb", buffering=0) as file:
+            while data := file.read(_BLOCK):
+                digest.update(data)
+        return digest.digest()
+
+    @property
+    def size(self) -> int:
+        """The size of the file in bytes."""
+        return self._seen[2]
+
+    def check(self) -> None:
+        """Refuse to go on if the file was replaced, changed or removed."""
+        if self._identity() != self._seen:
+            raise self._changed()
+
+    def check_content(self) -> None:
+        """Refuse to end if the content is not what it was in the beginning."""
+        self.check()
+        if self._digest() != self.digest:
+            raise self._changed()
+
+    def _changed(self) -> FormatError:
+        return FormatError(f"{self._name}: has changed during the run. Hint: run again when it is at rest.")
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def publish(made: Path, target: Path, *, force: bool) -> None:
+    """Give a file that is whole and safe on disk its name; without `force` never over another."""
+    if force:
+        made.replace(target)
+        return
+    try:
+        os.link(made, target, follow_symlinks=False)  # unlike a rename, it never replaces a file
+    except FileExistsError:
+        if not target.samefile(made):  # else a run before this one was stopped right here
+            raise ParameterError(
+                f"{target} exists already. Hint: --force (force=True) replaces it."
+            ) from None
+    except OSError:  # a file system without hard links
+        made.rename(target)
+        return
+    made.unlink()

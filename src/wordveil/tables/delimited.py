@@ -1,0 +1,156 @@
+"""CSV and TSV: rows of fields, with quotes as spreadsheets write them, or without any."""
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any, Final
+
+from wordveil.errors import FormatError
+from wordveil.tables.base import Answers, Chunk, Source, Table, cut
+from wordveil.tables.blocks import TOO_LONG, LineError, blocks_of_lines
+from wordveil.tables.columns import positions
+from wordveil.tokens import LARGEST_TEXT
+
+__all__ = ["Delimited"]
+
+_INCOMPLETE: Final = "unexpected end of data"
+_NO_QUOTES: Final = "Hint: --no-quotes (quotes=False) reads quotes as ordinary letters."
+_NO_HEADER: Final = "the first row names the columns; --no-header (header=False) numbers them from 1."
+
+
+class Delimited(Table):
+    """A table with one character between the fields; the first row names the columns, or they are numbered.
+
+    In a table of several columns a line with nothing on it is no row; in one of a single column it is an
+    empty field. There are no nulls: an empty field is an empty text.
+    """
+
+    def __init__(
+        self, source: Source, text: list[str], keep: list[str], *, delimiter: str, header: bool, quotes: bool
+    ) -> None:
+        super().__init__(source)
+        # The limit is the process's own; it is only ever raised.
+        csv.field_size_limit(max(csv.field_size_limit(), LARGEST_TEXT + 1))
+        quoting: dict[str, Any] = {"quoting": csv.QUOTE_NONE, "quotechar": None} if not quotes else {}
+        self._rule: dict[str, Any] = {"delimiter": delimiter, "strict": True} | quoting
+        self._header, self._quotes = header, quotes
+        self._carry, self._line, self._rows, self._width = "", 1, 0, 0
+        self._groups = self._parsed()
+        self._first = next(self._groups, [])
+        self._choose(text, keep)
+
+    def _choose(self, text: list[str], keep: list[str]) -> None:
+        if not self._first:  # an empty file has no columns, so none can be missing
+            self.text, self.kept, self._places = tuple(text), tuple(keep), {}
+            return
+        names = self._first[0]
+        if not self._header:
+            names = [str(number) for number in range(1, len(names) + 1)]
+        places = positions(names, [*text, *keep], self._source.name, _NO_HEADER if self._header else "")
+        self._places = dict(sorted(places.items(), key=lambda place: place[1]))
+        self.text = tuple(name for name in self._places if name in text)
+        self.kept = tuple(name for name in self._places if name in keep)
+        self.left_out = tuple(name for name in names if name not in places)
+
+    def _parsed(self) -> Iterator[list[list[str]]]:
+        """Yield the rows as they are found, the header among them."""
+        try:
+            for block in blocks_of_lines(self._source.file, self._source.name, prompt=self._source.prompt):
+                if not self._carry:
+                    self._line = block.line
+                if rows := self._parse(self._carry + block.text):
+                    yield rows
+        except LineError as error:
+            raise self._error(error.line, error.what) from None
+        if self._carry:
+            raise self._error(self._line, f"a quote is opened and never closed. {_NO_QUOTES}")
+
+    def _parse(self, text: str) -> list[list[str]]:
+        """Return the whole rows of some lines; what may go on in the next lines is carried over."""
+        rows: list[list[str]] = []
+        reader = csv.reader(io.StringIO(text, newline="\n"), **self._rule)
+        first, before = self._line, 0
+        self._carry = ""
+        try:
+            for row in reader:
+                if row or self._width == 1:
+                    rows.append(self._checked(row or [""]))
+                    self._rows += 1
+                before = reader.line_num
+                self._line = first + before
+        except csv.Error as error:
+            if _INCOMPLETE not in str(error):
+                raise self._error(self._line, _told(str(error))) from None
+            self._carry = text.split("\n", before)[-1]
+        if len(self._carry) > LARGEST_TEXT // 4 and _size(self._carry) > LARGEST_TEXT:
+            raise self._error(self._line, f"is over 16 MiB, or a quote in it is never closed. {_NO_QUOTES}")
+        return rows
+
+    def _checked(self, row: list[str]) -> list[str]:
+        if not self._width:
+            self._width = len(row)
+        if len(row) != self._width:
+            raise self._error(self._line, f"has {len(row)} fields, but there are {self._width} columns.")
+        if sum(map(len, row)) > LARGEST_TEXT // 4 and sum(map(_size, row)) > LARGEST_TEXT:
+            raise self._error(self._line, TOO_LONG)
+        return row
+
+    def _error(self, line: int, what: str) -> FormatError:
+        row = self._rows + (0 if self._header else 1)
+        place = f"row {row} (line {line})" if row else f"the header (line {line})"
+        return FormatError(f"{self._source.name}, {place}: {what}")
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the rows; each must have as many fields as there are columns."""
+        weighed = [self._places[name] for name in self.text if name in self._places]
+        for rows in cut(
+            self._groups_of_rows(),
+            lambda row: sum(len(row[place]) for place in weighed),
+            prompt=self._source.prompt,
+        ):
+            columns: list[tuple[str, ...]] = list(zip(*rows, strict=True))
+            texts: Answers = {name: list(columns[self._places[name]]) for name in self.text}
+            rest = {name: columns[self._places[name]] for name in self.kept}
+            yield Chunk(len(rows), texts, rest)
+
+    def _groups_of_rows(self) -> Iterator[list[list[str]]]:
+        yield self._first[1:] if self._header else self._first
+        self._first = []
+        yield from self._groups
+
+    def head(self) -> bytes:
+        """Return the names of the columns that are written."""
+        return self._written([list(self._places)]) if self._header and self._places else b""
+
+    def encode(self, chunk: Chunk, answers: Answers) -> bytes:
+        """Return the rows with quotes where they are needed."""
+        columns = [answers[name] if name in answers else chunk.rest[name] for name in self._places]
+        return self._written([list(row) for row in zip(*columns, strict=True)])
+
+    def _written(self, rows: list[list[str]]) -> bytes:
+        if not self._quotes:
+            return self._joined(rows).encode("utf-8")
+        out = io.StringIO(newline="")
+        csv.writer(out, delimiter=self._rule["delimiter"], lineterminator="\n").writerows(rows)
+        return out.getvalue().encode("utf-8")
+
+    def _joined(self, rows: list[list[str]]) -> str:
+        delimiter = self._rule["delimiter"]
+        if any(delimiter in field for row in rows for field in row):
+            raise FormatError(
+                f"{self._source.name}: a word of the vocabulary holds the delimiter, and quotes are off."
+            )
+        return "".join(f"{delimiter.join(row)}\n" for row in rows)
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8"))
+
+
+def _told(error: str) -> str:
+    """Return what the csv module complains of, in our words."""
+    if "new-line character" in error:
+        return "a carriage return stands outside of quotes. Hint: end the lines with a line feed."
+    if "expected after" in error:
+        return f"something follows a closing quote. {_NO_QUOTES}"
+    return "is not valid CSV."

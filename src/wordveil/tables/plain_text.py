@@ -1,0 +1,31 @@
+"""Plain text: a record a line."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from wordveil.tables.base import Answers, Chunk, Source, Table, cut
+from wordveil.tables.blocks import blocks_of_lines, lines_of
+
+__all__ = ["LINE", "PlainText"]
+
+LINE: Final = "line"
+"""What the only column is called where columns have names."""
+
+
+class PlainText(Table):
+    """Lines, each a text; there is nothing to keep and nothing to leave out."""
+
+    text, kept = (LINE,), ()
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the lines."""
+        blocks = blocks_of_lines(self._source.file, self._source.name, prompt=self._source.prompt)
+        for lines in cut(map(lines_of, blocks), len, prompt=self._source.prompt):
+            yield Chunk(len(lines), {LINE: [*lines]}, None)
+
+    def encode(self, chunk: Chunk, answers: Answers) -> bytes:  # noqa: ARG002  # the contract
+        """Return a text a line."""
+        return "".join(f"{line}\n" for line in answers[LINE]).encode("utf-8")

@@ -7,6 +7,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 USER_ENV := .venv
 DEV_ENV := .venv-dev
+SPARK_ENV := .venv-spark
 BIN := $(DEV_ENV)/bin
 PIP_FLAGS := --quiet --disable-pip-version-check
 GLOVE := packages/wordveil-glove
@@ -34,14 +35,29 @@ $(DEV_ENV)/ready: requirements-dev.txt pyproject.toml $(GLOVE)/pyproject.toml | 
 	$(BIN)/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(GLOVE) -e .
 	touch $@
 
+# Spark is half a gigabyte, so it has an environment of its own.
+$(SPARK_ENV)/ready: requirements-spark.txt pyproject.toml $(GLOVE)/pyproject.toml | python
+	$(PYTHON) -m venv $(SPARK_ENV)
+	$(SPARK_ENV)/bin/pip install $(PIP_FLAGS) --require-hashes -r requirements-spark.txt
+	$(SPARK_ENV)/bin/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(GLOVE) -e .
+	touch $@
+
 .PHONY: demo
 demo: $(USER_ENV)/ready ## Set up, and show what wordveil does with the shipped vectors
+	@rm -rf build/demo && mkdir -p build/demo
 	@$(USER_ENV)/bin/wordveil --version
-	@$(USER_ENV)/bin/python examples/tour.py
+	XDG_STATE_HOME=build/demo $(USER_ENV)/bin/wordveil perturb examples/messages.csv build/demo/private.csv \
+		--text message --keep label --epsilon 6 --dims 25
+	@$(USER_ENV)/bin/python examples/side_by_side.py examples/messages.csv build/demo/private.csv message
+	$(USER_ENV)/bin/wordveil explain --epsilon 6 --dims 25 --file examples/messages.csv --text message
 
 .PHONY: test
 test: check ## Format, lint, types, import order, then the tests with coverage
 	$(BIN)/pytest --cov --cov-report=term $(PYTEST_FLAGS)
+
+.PHONY: test-spark
+test-spark: $(SPARK_ENV)/ready ## The tests that need a real Spark (and Java 17 or later)
+	$(SPARK_ENV)/bin/pytest -m spark tests/engines $(PYTEST_FLAGS)
 
 .PHONY: check
 check: $(DEV_ENV)/ready ## Format, lint, types and import order
@@ -60,10 +76,19 @@ bench: $(DEV_ENV)/ready ## Measure, as ratios within one run
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.perturbing
 	$(BIN)/python -m benchmarks.texts
+	$(BIN)/python -m benchmarks.files
 
 .PHONY: bench-peers
 bench-peers: $(DEV_ENV)/ready ## Measure beside pypantera and mldp-text, each in an environment of its own
 	$(BIN)/python -m benchmarks.peers
+
+.PHONY: bench-spark
+bench-spark: $(SPARK_ENV)/ready ## Measure a real Spark on this machine
+	$(SPARK_ENV)/bin/python -m benchmarks.spark_rows
+
+.PHONY: verify-resume
+verify-resume: $(DEV_ENV)/ready ## Stop the real command at random moments, and go on
+	$(BIN)/python -m benchmarks.interruptions
 
 .PHONY: verify-exact
 verify-exact: $(DEV_ENV)/ready ## Compare every fast search with the float64 oracle on real noisy queries
@@ -84,7 +109,10 @@ lock: ## Pin and hash the development environment anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		--no-annotate --no-header --group dev --extra fasttext --extra files --extra plots pyproject.toml \
 		--output-file requirements-dev.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-annotate --no-header --group spark-tests --extra files --extra spark pyproject.toml \
+		--output-file requirements-spark.txt
 
 .PHONY: clean
 clean: ## Remove what the other targets made
-	rm -rf $(USER_ENV) $(DEV_ENV) build dist .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(USER_ENV) $(DEV_ENV) $(SPARK_ENV) build dist .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis

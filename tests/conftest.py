@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -25,6 +26,46 @@ def _home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 @pytest.fixture(scope="session")
 def glove() -> wv.Embedding:
     return wv.load_embedding()
+
+
+SMALL_WORDS = [
+    "book",
+    "a",
+    "flight",
+    "to",
+    "boston",
+    "please",
+    "tea",
+    "call",
+    "me",
+    "at",
+    "noon",
+    "the",
+    "red",
+    "house",
+    "is",
+    "on",
+    "fire",
+    "now",
+]
+
+
+@pytest.fixture(scope="session")
+def small() -> wv.Embedding:
+    """A vocabulary so small that everything around it shows."""
+    return wv.Embedding(SMALL_WORDS, np.random.default_rng(4).normal(size=(len(SMALL_WORDS), 3)))
+
+
+@pytest.fixture(scope="session")
+def same(small: wv.Embedding) -> wv.Perturber:
+    """At this ε no word of the vocabulary ever changes, so that what stands around them can be compared."""
+    return wv.Perturber(wv.Mahalanobis(small, 1e9))
+
+
+@pytest.fixture(scope="session")
+def noisy(small: wv.Embedding) -> wv.Perturber:
+    """At this ε every word of the vocabulary is as likely as any other, nearly."""
+    return wv.Perturber(wv.Mahalanobis(small, 0.01))
 
 
 @pytest.fixture(scope="session")

@@ -38,22 +38,19 @@ def _load(context: typer.Context, path: Path | None) -> Path | None:
 
 
 def _checked(value: Any, option: Any, where: str) -> Any:
-    """Return a value of the kind that the option takes."""
-    kind = option.type.name
+    """Return a value as the command line would give it, so that what it must be is checked there."""
     if option.multiple:
         values = [value] if isinstance(value, str) else value
         if not (isinstance(values, list) and all(isinstance(each, str) for each in values)):
             raise FormatError(f"{where} must be a text or a list of texts.")
         return values
-    right: dict[str, tuple[str, bool]] = {
-        "boolean": ("true or false", isinstance(value, bool)),
-        "integer": ("a whole number", isinstance(value, int) and not isinstance(value, bool)),
-        "float": ("a number", isinstance(value, int | float) and not isinstance(value, bool)),
-    }
-    told, is_right = right.get(kind, ("a text", isinstance(value, str)))
-    if not is_right:
-        raise FormatError(f"{where} must be {told}.")
-    return value
+    if option.is_flag:
+        if not isinstance(value, bool):
+            raise FormatError(f"{where} must be true or false.")
+        return value
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise FormatError(f"{where} must be a number or a text.")
+    return str(value)
 
 
 Config = Annotated[

@@ -181,11 +181,13 @@ def _bars(rows: list[tuple[str, dict[str, Any]]]) -> Table:
 def _file_facts(veil: Perturber, file: str, columns: list[str]) -> dict[str, Any]:
     counts, unknown = [], 0
     with opened(file, Layout(), other="text") as (source, name, layout, compression):
-        for chunk in open_table(source, name, layout, columns, compression=compression).chunks():
+        table = open_table(source, name, layout, columns, compression=compression)
+        for chunk in table.chunks():
             for text in chain.from_iterable(chunk.texts.values()):
                 ids = [] if text is None else veil.tokenizer.ids(text)
                 counts.append(len(ids))
                 unknown += ids.count(-1)
+        table.close()
     if not counts:
         raise FormatError(f"{file}: the file is empty.")
     worst = veil.guarantee.word.worst_case.upper

@@ -2,6 +2,8 @@
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -200,7 +202,7 @@ def perturb(
         return
     if source == "-":
         layout = replace(layout, format=recognised(Path(target), layout)[0].format)
-    with row_progress("perturbing") as watch:
+    with _hint_when_stopped(), row_progress("perturbing") as watch:
         run = perturb_file(
             _STDIN if source == "-" else source,
             target,
@@ -218,6 +220,16 @@ def perturb(
             watch=watch,
         )
     _tell(run)
+
+
+@contextmanager
+def _hint_when_stopped() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        for told in stop.args:
+            typer.echo(f"note: {told}", err=True)
+        raise
 
 
 def _to_pipe(

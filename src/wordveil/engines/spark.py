@@ -5,14 +5,18 @@ plan, a log or the event log. Every batch derives its noise from where it stands
 task that is tried again, or twice at once, gives the same rows.
 """
 
+import hashlib
 import json
 import os
+import pickle
 import re
 import shutil
 import subprocess
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,6 +46,9 @@ _NEEDS_JAVA: Final = (
     f"Spark needs Java {_LEAST_JAVA} or later, which was not found. "
     "Hint: install it (Debian: openjdk-17-jre-headless), or set JAVA_HOME."
 )
+_PYTHON: Final = "PYSPARK_PYTHON"
+_DEBUG: Final = "WORDVEIL_DEBUG"
+_LOG: Final = f"{_DEBUG}=1 shows its log"
 _SETTINGS: Final = {
     "spark.io.encryption.enabled": "true",  # broadcasts lie on disk while a run lasts
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -92,20 +99,24 @@ def perturb(
     return picked.mapInArrow(_rows_of(run, chosen), picked.schema)
 
 
-@dataclass
 class _Prepared:
-    """What every worker needs, and the fingerprint that it must have there as well."""
+    """A perturber on its way: as numbers, with a fingerprint that is looked at once, where it arrives.
 
-    veil: Perturber
-    fingerprint: str
-    checked: bool = field(default=False, compare=False)
+    It travels as one run of bytes, because Spark can't encrypt a broadcast that holds arrays.
+    """
 
-    def use(self) -> Perturber:
-        """Return the perturber, after one look at whether it arrived as it was sent."""
-        if not self.checked and self.veil.mechanism.fingerprint != self.fingerprint:
+    def __init__(self, veil: Perturber) -> None:
+        self.veil = veil
+
+    def __reduce__(self) -> tuple[Callable[[bytes, str], "_Prepared"], tuple[bytes, str]]:
+        data = pickle.dumps(self.veil, protocol=5)
+        return self._arrived, (data, hashlib.sha256(data).hexdigest())
+
+    @classmethod
+    def _arrived(cls, data: bytes, fingerprint: str) -> "_Prepared":
+        if hashlib.sha256(data).hexdigest() != fingerprint:
             raise IntegrityError("The vectors that reached a Spark worker are not those that were sent.")
-        self.checked = True
-        return self.veil
+        return cls(pickle.loads(data))  # noqa: S301  # from the driver of the same run
 
 
 _sent: "weakref.WeakKeyDictionary[Perturber, tuple[str, Any]]" = weakref.WeakKeyDictionary()
@@ -128,13 +139,13 @@ class _Broadcasts:
             ) from None
         number, prepared = _sent.get(veil, ("", None))
         if number != context.applicationId:
-            prepared = context.broadcast(_Prepared(veil, veil.mechanism.fingerprint))
+            prepared = context.broadcast(_Prepared(veil))
             _sent[veil] = context.applicationId, prepared
         return cls(prepared, context.broadcast(key.expose()))
 
     def opened(self) -> tuple[Perturber, RunKey]:
         """Return what was sent, on a worker."""
-        return self.prepared.value.use(), RunKey.of_run(*self.secret.value)
+        return self.prepared.value.veil, RunKey.of_run(*self.secret.value)
 
 
 def _rows_of(run: _Broadcasts, chosen: list[str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -228,8 +239,12 @@ class SparkEngine(Engine):
         try:
             done = spread.mapInArrow(_chunks_of(self._run), spread.schema).toArrow().to_pylist()
         except _failures() as error:
+            if "No module named 'wordveil'" in str(error):
+                raise MachineError(
+                    f"The workers of Spark lack wordveil. Hint: install it there; {_PYTHON} says where."
+                ) from None
             raise MachineError(
-                f"Spark gave up ({type(error).__name__}). Hint: its log says why; --resume goes on."
+                f"Spark gave up ({type(error).__name__}). Hint: {_LOG}; --resume goes on."
             ) from None
         done.sort(key=lambda row: row["ordinal"])
         return [(*json.loads(row["columns"]), row["texts"]) for row in done]
@@ -243,6 +258,37 @@ class SparkEngine(Engine):
         finally:
             if self._stop:
                 self._session.stop()
+
+
+@contextmanager
+def _this_python(here: bool) -> Iterator[None]:
+    """Let the workers of this machine run on the Python that runs here, unless something else was chosen."""
+    if not here or _PYTHON in os.environ:
+        yield
+        return
+    os.environ[_PYTHON] = sys.executable
+    try:
+        yield
+    finally:
+        del os.environ[_PYTHON]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Start Java with nowhere to complain to: it and the workers are loud, and nobody needs to hear it."""
+    if os.environ.get(_DEBUG):
+        yield
+        return
+    sys.stderr.flush()
+    loud = os.dup(2)
+    silence = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(silence, 2)
+        yield
+    finally:
+        os.dup2(loud, 2)
+        os.close(loud)
+        os.close(silence)
 
 
 def _failures() -> tuple[type[Exception], ...]:
@@ -272,12 +318,12 @@ def spark_engine(master: str | None = None) -> Callable[[Perturber, RunKey], Spa
         for name, value in _SETTINGS.items():
             builder = builder.config(name, value)
         try:
-            session = builder.getOrCreate()
+            with _quiet(), _this_python(here is not None):
+                session = builder.getOrCreate()
         except _failures() as error:
             raise MachineError(
-                f"Spark did not start there ({type(error).__name__}). Hint: --master local[*] runs here."
+                f"Spark did not start there ({type(error).__name__}). Hint: {_LOG}; local[*] runs here."
             ) from None
-        session.sparkContext.setLogLevel("ERROR")
         return SparkEngine(veil, key, session, stop=True)
 
     return make

@@ -1,6 +1,5 @@
 """Noise added to the vector of a word, then the nearest word: the Mahalanobis and the Laplace mechanism."""
 
-import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -89,14 +88,6 @@ class Mahalanobis(Mechanism):
                 places[row] = places[first]
         places[-1] = self.embedding.centroid @ axes
         return locked(places)
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 over the prepared vectors, the shape of the noise and ε, down to the last bit."""
-        digest = hashlib.sha256(self.embedding.fingerprint.encode("ascii"))
-        for numbers in (self._places, self.metric.scales, np.array([self.epsilon, self.lam])):
-            digest.update(np.ascontiguousarray(numbers, dtype="<f8").data)
-        return digest.hexdigest()
 
     @cached_property
     def _search(self) -> NearestSearch:

@@ -27,11 +27,6 @@ class Mechanism(ABC):
     def guarantee(self) -> Guarantee:
         """What is promised, in numbers and in words."""
 
-    @property
-    @abstractmethod
-    def fingerprint(self) -> str:
-        """SHA-256 over all that the answers depend on, down to the last bit."""
-
     @abstractmethod
     def _perturb(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.int64]:
         """Return an answer for each of the checked ids, in a flat array."""

@@ -4,6 +4,7 @@ import hashlib
 import json
 import secrets
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
@@ -15,6 +16,7 @@ from wordveil.errors import (
     IntegrityError,
     MachineError,
     ParameterError,
+    PrivacyWarning,
     WordveilError,
     parameter_error,
 )
@@ -138,6 +140,7 @@ def perturb_file(
         table = open_table(
             file, str(source), layout, text, keep, compression=packed_in, size=size, prompt=not plain
         )
+        stack.callback(table.close)
         work = stack.enter_context(Work.claim(targets.output))
         run = _Run(
             perturber,
@@ -198,6 +201,8 @@ class _Run:
                 raise
             except OSError as error:
                 raise self._stopped(error) from None
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(f"{self._done()}; --resume goes on from there.") from None
         self._publish()
         progress = self.work.progress
         self.work.remove()
@@ -219,19 +224,18 @@ class _Run:
             self._take_up_entry(before["entry"], again=again)
             return True
         if not self.force:
-            if before is not None:
+            if before is not None and (self.work.progress.rows or self.work.finished):
                 raise ParameterError(
                     f"{self.targets.output}: a run was stopped after {self.work.progress.rows:,} rows. "
                     "Hint: --resume goes on from there, --force begins anew."
                 )
             self.targets.check_new()
-        elif before is not None:
+        if before is not None:
             self._close_entry(before["entry"])
         salt = secrets.token_bytes(32)
         entry = self._new_entry(again=again)
         header = {"salt": salt.hex(), "identity": self._identity(layout, salt), "entry": entry}
-        self.work.begin(header)
-        self.work.commit(self._pack(self.table.head()), Progress())
+        self.work.begin(header, self._pack(self.table.head()))
         return False
 
     def _identity(self, layout: Layout, salt: bytes) -> str:
@@ -261,6 +265,9 @@ class _Run:
             return None
         release = self._release()
         number, entries = self.ledger.begin(release, again=again)
+        if entries:
+            before = together(release.setting, [entry.setting for entry in entries])
+            warnings.warn(f"This content is released again. {before}", PrivacyWarning, stacklevel=2)
         self._remember([entry.setting for entry in entries], release.setting)
         return number
 
@@ -296,9 +303,12 @@ class _Run:
     def _stopped(self, error: OSError) -> MachineError:
         place = f"{error.filename}: " if error.filename is not None else f"{self.targets.output}: "
         return MachineError(
-            f"{place}{error.strerror or type(error).__name__}. {self.work.progress.rows:,} rows are done. "
+            f"{place}{error.strerror or type(error).__name__}. {self._done()}. "
             "Hint: --resume goes on from there."
         )
+
+    def _done(self) -> str:
+        return f"{self.work.progress.rows:,} rows are done"
 
     def _pack(self, data: bytes) -> bytes:
         return data if self.table.assembled or not data else compressor(self.packed)(data)

@@ -4,11 +4,13 @@ from collections.abc import Iterable
 from typing import BinaryIO
 
 from wordveil.engines import LocalEngine
+from wordveil.errors import ParameterError
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey
 from wordveil.runs.job import EngineMaker
 from wordveil.tables import Layout, open_table
 from wordveil.tables.compression import Compression
+from wordveil.tables.files import PARQUET_IS_NO_PIPE
 
 __all__ = ["perturb_pipe"]
 
@@ -42,6 +44,8 @@ def perturb_pipe(
     >>> len(out.getvalue().split())
     3
     """
+    if layout.format == "parquet":
+        raise ParameterError(PARQUET_IS_NO_PIPE)
     noise = RunKey() if key is None else key
     table = open_table(source, name, layout, text, keep, compression=compression, prompt=noise.secure)
     make = engine or (lambda veil, run_key: LocalEngine(veil, run_key, workers))

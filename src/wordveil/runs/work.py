@@ -97,7 +97,7 @@ class Work:
                 break
             match kind:
                 case "header":
-                    self.header = facts
+                    self.header, self.progress = facts, Progress(size=facts["head"])
                 case "commit":
                     self.progress = Progress.of(facts)
                 case "finished":
@@ -105,15 +105,18 @@ class Work:
             good += len(line) + 1
         os.truncate(path, good)
 
-    def begin(self, header: dict[str, Any]) -> None:
-        """Begin a new run, and forget whatever was there."""
+    def begin(self, header: dict[str, Any], head: bytes) -> None:
+        """Begin a new run with what stands before the first row, and forget whatever was there."""
         self._close()
         for name in _FILES[:-1]:
             (self._folder / name).unlink(missing_ok=True)
-        self.progress, self.finished = Progress(), None
         self._part = private_file(self._folder / "part")
-        self._append("header", header)
-        self.header = header
+        self._part.write(head)
+        self._part.flush()
+        os.fsync(self._part.fileno())
+        self.header = header | {"head": len(head)}
+        self._append("header", self.header)
+        self.progress, self.finished = Progress(size=len(head)), None
         sync_folder(self._folder)
 
     def go_on(self) -> None:

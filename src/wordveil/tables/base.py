@@ -69,6 +69,10 @@ class Table(ABC):
     def encode(self, chunk: Chunk, answers: Answers) -> bytes:
         """Return the rows of a chunk as they are written, with the answers in place of its texts."""
 
+    def close(self) -> None:
+        """Let go of what the table opened itself; the file that it was given stays open."""
+        return
+
     assembled: bool = False
     """Whether the output has to be put together from what `encode` gave; else that is the output already."""
 

@@ -15,6 +15,7 @@ __all__ = ["Delimited"]
 
 _INCOMPLETE: Final = "unexpected end of data"
 _NO_QUOTES: Final = "Hint: --no-quotes (quotes=False) reads quotes as ordinary letters."
+_ENDLESS: Final = "is over 16 MiB, or a quote in it is never closed."
 _NO_HEADER: Final = "the first row names the columns; --no-header (header=False) numbers them from 1."
 
 
@@ -83,7 +84,7 @@ class Delimited(Table):
                 raise self._error(self._line, _told(str(error))) from None
             self._carry = text.split("\n", before)[-1]
         if len(self._carry) > LARGEST_TEXT // 4 and _size(self._carry) > LARGEST_TEXT:
-            raise self._error(self._line, f"is over 16 MiB, or a quote in it is never closed. {_NO_QUOTES}")
+            raise self._error(self._line, f"{_ENDLESS} {_NO_QUOTES}")
         return rows
 
     def _checked(self, row: list[str]) -> list[str]:
@@ -130,9 +131,9 @@ class Delimited(Table):
     def _written(self, rows: list[list[str]]) -> bytes:
         if not self._quotes:
             return self._joined(rows).encode("utf-8")
-        out = io.StringIO(newline="")
-        csv.writer(out, delimiter=self._rule["delimiter"], lineterminator="\n").writerows(rows)
-        return out.getvalue().encode("utf-8")
+        out = _LineFeeds()
+        csv.writer(out, delimiter=self._rule["delimiter"], lineterminator="\r\n").writerows(rows)
+        return "".join(out.lines).encode("utf-8")
 
     def _joined(self, rows: list[list[str]]) -> str:
         delimiter = self._rule["delimiter"]
@@ -141,6 +142,19 @@ class Delimited(Table):
                 f"{self._source.name}: a word of the vocabulary holds the delimiter, and quotes are off."
             )
         return "".join(f"{delimiter.join(row)}\n" for row in rows)
+
+
+class _LineFeeds:
+    """Takes rows as the csv module ends them, and ends them with a line feed alone.
+
+    Told to do so itself, the module would leave carriage returns inside of fields without quotes.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def write(self, line: str) -> None:
+        self.lines.append(f"{line[:-2]}\n")
 
 
 def _size(text: str) -> int:
@@ -153,4 +167,4 @@ def _told(error: str) -> str:
         return "a carriage return stands outside of quotes. Hint: end the lines with a line feed."
     if "expected after" in error:
         return f"something follows a closing quote. {_NO_QUOTES}"
-    return "is not valid CSV."
+    return f"{_ENDLESS} {_NO_QUOTES}" if "larger than field limit" in error else "is not valid CSV."

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import BinaryIO, Final, Literal, cast, get_args
 
-from wordveil.errors import FormatError, ParameterError
+from wordveil.errors import ParameterError
 from wordveil.tables.base import Source, Table
 from wordveil.tables.columns import checked_names
 from wordveil.tables.compression import Compression, decompressed
@@ -15,10 +15,11 @@ from wordveil.tables.json_lines import JsonLines
 from wordveil.tables.parquet import Parquet
 from wordveil.tables.plain_text import PlainText
 
-__all__ = ["Format", "Layout", "open_table", "recognised"]
+__all__ = ["PARQUET_IS_NO_PIPE", "Format", "Layout", "open_table", "recognised"]
 
 Format = Literal["csv", "tsv", "jsonl", "parquet", "text"]
 
+PARQUET_IS_NO_PIPE: Final = "Parquet can't go through a pipe. Hint: name the files."
 _EXTENSIONS: Final[dict[str, Format]] = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -140,7 +141,7 @@ def open_table(
 def _seekable(source: Source, compression: Compression) -> Source:
     """Return a source that can be read in any order, as Parquet must be."""
     if source.prompt:
-        raise FormatError("Parquet can't be read from a pipe. Hint: give it as a file.")
+        raise ParameterError(PARQUET_IS_NO_PIPE)
     if not compression:
         return source
     # Unlinked from the beginning and for this user alone: what was unpacked can be found by nobody.

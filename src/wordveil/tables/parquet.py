@@ -79,7 +79,7 @@ class Parquet(Table):
                 ) from None
 
     def _chunk(self, group: int, batch: Any) -> Chunk:
-        texts: Answers = {name: batch.column(name).to_pylist() for name in self.text}
+        texts: Answers = {name: self._texts(batch.column(name)) for name in self.text}
         for name in self.text:
             for number, text in enumerate(texts[name]):
                 if text and len(text) > LARGEST_TEXT // 4 and len(text.encode()) > LARGEST_TEXT:
@@ -88,6 +88,16 @@ class Parquet(Table):
                     )
         self._rows_read += batch.num_rows
         return Chunk(batch.num_rows, texts, (group, batch))
+
+    def _texts(self, column: Any) -> list[str | None]:
+        try:
+            texts: list[str | None] = column.to_pylist()
+        except UnicodeDecodeError:
+            for number, value in enumerate(column, self._rows_read + 1):
+                if value.is_valid and not _is_utf8(value.as_buffer().to_pybytes()):
+                    raise FormatError(f"{self._source.name}, row {number}: is not valid UTF-8.") from None
+            raise
+        return texts
 
     def encode(self, chunk: Chunk, answers: Answers) -> bytes:
         """Return the chunk as an Arrow stream after its length and the number of its row group."""
@@ -104,6 +114,11 @@ class Parquet(Table):
             stream.write_batch(written)
         data = out.getvalue()
         return b"".join((len(data).to_bytes(8, "little"), group.to_bytes(8, "little"), data))
+
+    def close(self) -> None:
+        """Close what a packed file was unpacked to."""
+        if self._source.file is not self._source.raw:
+            self._source.file.close()
 
     assembled = True
 
@@ -133,3 +148,11 @@ class Parquet(Table):
     def _write_group(self, writer: Any, batches: list[Any]) -> None:
         table = self._arrow.Table.from_batches(batches, self._schema)
         writer.write_table(table, row_group_size=max(1, table.num_rows))
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

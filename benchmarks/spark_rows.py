@@ -1,0 +1,135 @@
+"""A real Spark on this machine: 200,000 rows end to end, and what that says about a cluster.
+
+    make bench-spark
+
+The command (file to file) and `wv.spark.perturb` (to Parquet, as on a cluster), each on local[N], beside the
+threads of one process on the same rows. The memory is that of the largest Python worker.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+import wordveil as wv
+from benchmarks.files import DIMS, EPSILON, WORDS, make_table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--cores", type=int, default=os.cpu_count())
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/spark.json"))
+    chosen = parser.parse_args()
+    master = f"local[{chosen.cores}]"
+    words = chosen.rows * WORDS
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        make_table(wv.load_embedding(), folder / "in.csv", chosen.rows)
+        peak = Peak()
+        seconds = {
+            "threads": command(folder, "threads.csv", "--workers", str(chosen.cores)),
+            "spark, file": command(folder, "spark.csv", "--engine", "spark", "--master", master),
+            "spark, frame": frame(folder, master),
+        }
+        worker_mb = peak.stop()
+        names = [(folder / name).read_text().splitlines() for name in ("in.csv", "spark.csv")]
+        before = [line.split(",")[0] for line in names[0][1:]]
+        assert [line.split(",")[0] for line in names[1][1:]] == before  # every row once, in order
+        assert sorted(frame_rows(folder)) == sorted(int(n) for n in before)
+    print(
+        f"{chosen.rows:,} rows of {WORDS} words, {DIMS} axes, {chosen.cores} cores, "
+        f"PySpark {version('pyspark')}"
+    )
+    for name, spent in seconds.items():
+        print(f"  {name:12} {spent:7.1f} s  {words / spent / chosen.cores:8,.0f} words/s a core")
+    print(f"  largest Python worker {worker_mb:.0f} MB")
+    record = {
+        "made_by": "make bench-spark",
+        "rows": chosen.rows,
+        "words": words,
+        "dims": DIMS,
+        "cores": chosen.cores,
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in ("numpy", "pyspark", "wordveil")},
+        "seconds": seconds,
+        "words_per_second_a_core": {name: words / spent / chosen.cores for name, spent in seconds.items()},
+        "largest_worker_mb": worker_mb,
+    }
+    chosen.out.write_text(json.dumps(record, indent=2) + "\n")
+
+
+def command(folder: Path, target: str, *options: str) -> float:
+    begun = time.perf_counter()
+    subprocess.run(
+        [
+            str(Path(sys.executable).parent / "wordveil"), "perturb", "in.csv", target, "--text", "message",
+            "--keep", "id", "--epsilon", str(EPSILON), "--dims", str(DIMS), "--again", *options,
+        ],
+        cwd=folder, env=os.environ | {"XDG_STATE_HOME": str(folder)}, check=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    return time.perf_counter() - begun
+
+
+def frame(folder: Path, master: str) -> float:
+    """Return how long a Spark program takes from its start to the last row, as one would write it."""
+    script = f"""
+import wordveil as wv
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master({master!r}).config("spark.ui.enabled", "false").getOrCreate()
+spark.sparkContext.setLogLevel("ERROR")
+veil = wv.Perturber(wv.Mahalanobis(wv.load_embedding().project({DIMS}), epsilon={EPSILON}))
+schema = "id long, message string, label string"
+table = spark.read.csv({str(folder / "in.csv")!r}, header=True, schema=schema)
+private = wv.spark.perturb(table.repartition(16), perturber=veil, text="message", keep=["id"])
+private.write.parquet({str(folder / "private")!r})
+"""
+    begun = time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-c", script], env=os.environ | {"PYSPARK_PYTHON": sys.executable}, check=True,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    return time.perf_counter() - begun
+
+
+def frame_rows(folder: Path) -> list[int]:
+    import pyarrow.parquet as pq
+
+    return pq.read_table(folder / "private").column("id").to_pylist()  # type: ignore[no-any-return]
+
+
+class Peak:
+    """Watches how much memory the Python workers of Spark use."""
+
+    def __init__(self) -> None:
+        self._peak, self._running = 0.0, True
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+
+    def _watch(self) -> None:
+        while self._running:
+            for process in Path("/proc").glob("[0-9]*"):
+                try:
+                    if b"pyspark.daemon" in (process / "cmdline").read_bytes():
+                        status = (process / "status").read_text()
+                        self._peak = max(self._peak, float(status.split("VmHWM:")[1].split()[0]) / 1024)
+                except (OSError, IndexError):
+                    continue
+            time.sleep(0.2)
+
+    def stop(self) -> float:
+        self._running = False
+        self._thread.join()
+        return self._peak
+
+
+if __name__ == "__main__":
+    main()

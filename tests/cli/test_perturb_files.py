@@ -1,0 +1,361 @@
+"""`wordveil perturb IN OUT` and `wordveil ledger` as a person runs them."""
+
+import gzip
+import json
+import os
+import pty
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import wordveil as wv
+from wordveil.cli.main import main
+from wordveil.runs.ledger import Ledger
+
+SCRIPT = shutil.which("wordveil", path=str(Path(sys.executable).parent)) or "wordveil is not installed"
+CSV = "id,message,label\n4711,Book a flight to Zanzibar,ham\n4712,tea at noon,spam\n"
+
+
+@pytest.fixture
+def vectors(tmp_path: Path, small: wv.Embedding) -> str:
+    path = tmp_path / "vectors.txt"
+    rows = zip(small.words, small.vectors.tolist(), strict=True)
+    path.write_text("".join(f"{word} {' '.join(map(str, vector))}\n" for word, vector in rows))
+    return str(path)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "work"
+    place.mkdir()
+    (place / "in.csv").write_text(CSV)
+    monkeypatch.chdir(place)
+    return place
+
+
+def perturb(vectors: str, *arguments: str) -> int:
+    return main(["perturb", *arguments, "--embedding", vectors, "--epsilon", "1e9"])
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_table(folder: Path, vectors: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert perturb(vectors, "in.csv", "out.csv", "--text", "message", "--keep", "label") == 0
+    told = capsys.readouterr()
+    assert told.err == "note: left out, since not named with --keep: id\n"
+    assert told.out == (
+        "out.csv: 2 rows, 8 words\n"
+        "out.csv.manifest.json: what is promised, to travel with it\n"
+        "out.csv.private.json: counts of the input, not for release\n"
+    )
+    lines = (folder / "out.csv").read_text().splitlines()
+    assert lines[0] == "message,label"
+    assert lines[1].startswith("book a flight to ")
+    assert "zanzibar" not in lines[1]
+    assert lines[2] == "tea at noon,spam"
+
+
+def test_the_ledger(folder: Path, vectors: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ledger"]) == 0
+    assert capsys.readouterr().out.startswith("no entries in ")
+    assert perturb(vectors, "in.csv", "out.csv", "--text", "message") == 0
+    assert perturb(vectors, "in.csv", "two.csv", "--text", "message") == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert "this very content was perturbed before, once" in told
+    assert "as one release at ε = 1e+09 + 1e+09 = 2e+09 would. Hint: --again" in told
+    assert "two.csv" not in names(folder)
+    assert perturb(vectors, "in.csv", "two.csv", "--text", "message", "--again") == 0
+    assert "warning: This content is released again." in capsys.readouterr().err
+    assert main(["ledger"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("done") == 2
+    assert "ε 1e+09, λ 1, 3 dims" in shown
+    assert main(["ledger", "--json"]) == 0
+    entries = json.loads(capsys.readouterr().out)
+    assert [entry["target"] for entry in entries] == [str(folder / "out.csv"), str(folder / "two.csv")]
+    assert len({entry["content"] for entry in entries}) == 1
+
+
+def test_pipes_of_every_format(vectors: str, folder: Path) -> None:
+    options = ["--embedding", vectors, "--epsilon", "1e9", "--workers", "1"]
+    cases = [
+        (["--format", "csv", "--text", "m"], b'm,x\n"tea, noon",1\n', b"m\ntea noon\n"),
+        (["--format", "tsv", "--text", "m", "--keep", "x"], b"m\tx\ntea\t1\n", b"m\tx\ntea\t1\n"),
+        (["--format", "jsonl", "--text", "m"], b'{"m": "Tea", "x": 1}\n', b'{"m": "tea"}\n'),
+        (["--format", "csv", "--no-header", "--text", "2"], b"1,tea\n2,noon\n", b"tea\nnoon\n"),
+        (["--format", "csv", "--delimiter", ";", "--no-quotes", "--text", "m"], b'm;x\n"tea;1\n', b"m\ntea\n"),
+        ([], b"Tea!\n", b"tea\n"),
+    ]  # fmt: skip
+    for given, data, expected in cases:
+        done = subprocess.run(
+            [SCRIPT, "perturb", "-", "-", *options, *given], input=data, capture_output=True
+        )
+        assert (done.returncode, done.stdout) == (0, expected), done.stderr
+    done = subprocess.run(
+        [SCRIPT, "perturb", "-", "-", "--text", "m", *options], input=b"x", capture_output=True
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"plain text has no columns" in done.stderr
+    done = subprocess.run(
+        [SCRIPT, "perturb", "-", "out.csv.gz", "--text", "message", *options],
+        input=CSV.encode(),
+        capture_output=True,
+    )
+    assert done.returncode == 0
+    assert gzip.decompress((folder / "out.csv.gz").read_bytes()).startswith(b"message\nbook a flight to ")
+    done = subprocess.run(
+        [SCRIPT, "perturb", "in.csv", "-", "--text", "label", *options], capture_output=True
+    )
+    assert done.stdout.startswith(b"label\n")
+    assert done.stderr == b"note: left out, since not named with --keep: id, message\n"
+
+
+def test_a_seeded_pipe_gives_what_a_seeded_file_gives(vectors: str, folder: Path) -> None:
+    text = "".join("tea at noon please call me now\n" for _ in range(3000))
+    (folder / "in.txt").write_text(text)
+    options = ["--embedding", vectors, "--epsilon", "0.1", "--unsafe-seed", "4"]
+    assert main(["perturb", "in.txt", "out.txt", *options]) == 0
+    with subprocess.Popen(
+        [SCRIPT, "perturb", "-", "-", *options],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(text[:1000].encode())
+        process.stdin.flush()
+        time.sleep(0.2)
+        out, _ = process.communicate(text[1000:].encode())
+    assert out == (folder / "out.txt").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["in.csv", "out.csv", "--text", "mesage"], "in.csv: has no column 'mesage'. Hint: did you mean 'message'?"),
+        (["in.csv", "out.csv", "--text", "message", "--keep", "lable"], "did you mean 'label'?"),
+        (["in.csv", "out.csv"], "which column is to be perturbed? Hint: --text COLUMN"),
+        (["absent.csv", "out.csv", "--text", "a"], "absent.csv: No such file or directory."),
+        (["in.csv", "absent/out.csv", "--text", "message"], "absent: No such folder."),
+        (["in.csv", "in.csv", "--text", "message"], "in.csv is the input."),
+        (["in.csv", "out.jsonl", "--text", "message"], "must be of the same format as the input, csv"),
+        (["in.csv", "out", "--text", "message"], "the name does not tell the format. Hint: --format"),
+        (["in.csv", "out.csv", "--text", "message", "--delimiter", "ab"], "delimiter must be one character"),
+        (["in.csv", "out.csv", "--text", "message", "--workers", "0"], "'workers'"),
+        (["in.csv", "out.csv", "--text", "message", "--master", "local"], "--master is for Spark"),
+        (["in.csv", "out.csv", "--text", "message", "--engine", "beam"], "'--engine'"),
+        (["in.csv", "-", "--text", "message", "--resume"], "are for files"),
+        (["in.csv", "-", "--text", "message", "--again"], "are for files"),
+        (["in.csv", "out.csv", "--text", "message", "--keep", "message"], "both perturbed and kept"),
+        (["in.csv", "out.csv", "--text", "message", "--config", "absent.toml"], "absent.toml: No such file"),
+        (["in.csv", "-", "--text", "message", "--format", "parquet"], "Parquet can't go through a pipe"),
+        (["-", "out", "--text", "message"], "the name does not tell the format"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_line(
+    arguments: list[str], told: str, folder: Path, vectors: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert perturb(vectors, *arguments) == 2
+    seen = capfd.readouterr().err
+    assert told in seen
+    assert seen.count("\n") == 1
+    assert "Zanzibar" not in seen
+    assert names(folder) == ["in.csv"]
+    assert Ledger().entries() == []
+
+
+def test_settings_from_a_file(folder: Path, vectors: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "veil.toml").write_text(
+        f'epsilon = 1\nembedding = "{vectors}"\ntext = "message"\nkeep = ["label", "id"]\npad-to = 3\nbag = true\n'
+        'mechanism = "laplace"\nworkers = 1\n'
+    )
+    assert main(["perturb", "in.csv", "out.csv", "--config", "veil.toml", "--epsilon", "1e9"]) == 0
+    assert (folder / "out.csv").read_text().splitlines()[0] == "id,message,label"
+    manifest = json.loads((folder / "out.csv.manifest.json").read_text())
+    assert manifest["parameters"]["epsilon"] == 1e9  # the command line comes first
+    assert manifest["parameters"]["mechanism"] == "laplace"
+    assert (manifest["policy"]["pad_to"], manifest["policy"]["bag"]) == (3, True)
+    capsys.readouterr()
+    for content, told in [
+        ("epsilom = 1", "there is no setting 'epsilom'. Hint: did you mean 'epsilon'?"),
+        ("source = 'x'", "there is no setting 'source'"),
+        ("epsilon = 'one'", "'--epsilon'"),
+        ("epsilon = true", "'epsilon' must be a number or a text"),
+        ("epsilon = [1]", "'epsilon' must be a number or a text"),
+        ("epsilon = 1\ndims = 2.5", "'--dims'"),
+        ("bag = 'yes'", "'bag' must be true or false"),
+        ("text = 3", "'text' must be a text or a list of texts"),
+        ("text = [3]", "'text' must be a text or a list of texts"),
+        ("epsilon = 1\nmechanism = 'gauss'", "'--mechanism'"),
+        ("epsilon = ", "is not valid TOML"),
+        ("x = '\ud800'", "is not valid UTF-8"),
+    ]:
+        (folder / "veil.toml").write_bytes(content.encode("utf-8", "surrogatepass"))
+        assert main(["perturb", "in.csv", "out2.csv", "--config", "veil.toml"]) == 2
+        seen = capsys.readouterr().err
+        assert told in seen
+        assert seen.count("\n") == 1
+
+
+def test_what_is_left_out_is_told_in_few_words(
+    folder: Path, vectors: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    columns = ["message", "tab\there", "x" * 50, *(f"c{i}" for i in range(30))]
+    (folder / "wide.csv").write_text(",".join(columns) + "\n" + ",".join("tea" for _ in columns) + "\n")
+    assert perturb(vectors, "wide.csv", "out.csv", "--text", "message") == 0
+    told = capsys.readouterr().err
+    assert told.startswith(f"note: left out, since not named with --keep: tab?here, {'x' * 40}, c0, ")
+    assert told.endswith("c17 and 12 more\n")
+
+
+def test_a_disk_that_is_full_and_a_folder_without_permission(folder: Path, vectors: str) -> None:
+    (folder / "in.csv").write_text("m\n" + "tea at noon please\n" * 50_000)
+    command = [
+        SCRIPT,
+        "perturb",
+        "in.csv",
+        "out.csv",
+        "--text",
+        "m",
+        "--embedding",
+        vectors,
+        "--epsilon",
+        "1",
+    ]
+    done = subprocess.run(
+        command, capture_output=True, text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "rows are done. Hint: --resume goes on from there." in done.stderr
+    assert not (folder / "out.csv").exists()
+    if os.geteuid() != 0:  # to root everything is permitted
+        (folder / "locked").mkdir(mode=0o500)
+        done = subprocess.run([*command[:3], "locked/out.csv", *command[4:]], capture_output=True, text=True)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+
+
+def test_without_permission(
+    folder: Path, vectors: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "locked/.out.csv.wordveil")
+
+    monkeypatch.setattr(Path, "mkdir", denied)
+    assert perturb(vectors, "in.csv", "out.csv", "--text", "message") == 1
+    assert capsys.readouterr().err == "wordveil: locked/.out.csv.wordveil: Permission denied.\n"
+
+
+def test_the_second_of_two_jobs_fails_at_once(folder: Path, vectors: str) -> None:
+    fifo = folder / "slow.csv"
+    os.mkfifo(fifo)
+    command = [
+        SCRIPT,
+        "perturb",
+        "slow.csv",
+        "out.csv",
+        "--text",
+        "m",
+        "--embedding",
+        vectors,
+        "--epsilon",
+        "1",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as first, fifo.open("w") as writer:
+        writer.write("m\ntea\n")
+        writer.flush()
+        while not (folder / ".out.csv.wordveil" / "journal").exists():
+            time.sleep(0.02)
+        second = subprocess.run(
+            [*command[:2], "in.csv", *command[3:5], "message", *command[6:], "--force"], capture_output=True, text=True, timeout=30
+        )  # fmt: skip
+        assert second.returncode == 1
+        assert second.stderr == "wordveil: Another run is writing out.csv. Hint: wait for its end.\n"
+        writer.write("noon\n")
+        writer.close()
+        assert first.wait(timeout=30) == 0
+    assert (folder / "out.csv").read_text().count("\n") == 3
+
+
+def test_progress_on_a_terminal_and_none_in_a_pipe(folder: Path, vectors: str) -> None:
+    (folder / "in.csv").write_text("m\n" + "tea at noon please\n" * 30_000)
+    command = [
+        SCRIPT,
+        "perturb",
+        "in.csv",
+        "out.csv",
+        "--text",
+        "m",
+        "--embedding",
+        vectors,
+        "--epsilon",
+        "1",
+    ]
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        command,
+        stderr=theirs,
+        stdout=subprocess.DEVNULL,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "100"},
+    ) as process:
+        os.close(theirs)
+        seen = b""
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:
+                break
+            if not part:
+                break
+            seen += part
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"perturbing" in seen
+    assert b"rows" in seen
+    assert b"words/s" in seen
+
+
+def test_ctrl_c_while_a_pipe_is_waited_for(folder: Path, vectors: str) -> None:
+    command = [SCRIPT, "perturb", "-", "-", "--embedding", vectors, "--epsilon", "1"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(b"tea\n")
+        process.stdin.flush()
+        assert process.stdout.readline().strip()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 130
+        assert process.stderr.read() == b"wordveil: stopped.\n"
+
+
+def test_the_reader_of_the_output_may_go_away(folder: Path, vectors: str) -> None:
+    (folder / "in.txt").write_text("tea at noon please\n" * 50_000)
+    done = subprocess.run(
+        f"{SCRIPT} perturb in.txt - --embedding {vectors} --epsilon 1 | head -1",
+        shell=True, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""
+
+
+def test_explain_a_table(folder: Path, vectors: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["explain", "--epsilon", "10", "--embedding", vectors, "--file", "in.csv"]
+    assert main([*options, "--text", "message", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)["file"]
+    assert (facts["texts"], facts["words"], facts["unknown_words"]) == (2, 8, 1)
+    assert main(options) == 2
+    assert "which column" in capsys.readouterr().err

@@ -1,0 +1,180 @@
+"""Kills a run at each of its system calls in turn, lets another go on, and prints what came of it, as JSON.
+
+    python crash_driver.py FOLDER FORMAT
+
+Each run is a process of its own, which kills itself (SIGKILL) at the n-th call that touches the disk. So every
+point at which the world can see a half of something is tried, and not only those that chance would hit.
+"""
+
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import wordveil as wv
+from wordveil.engines import base as engines_base
+from wordveil.runs import job
+from wordveil.tables import base, parquet
+
+ROWS = 60
+CALLS = ("fsync", "replace", "rename", "link", "unlink", "mkdir", "rmdir", "truncate", "open")
+WORDS = ["tea", "at", "noon", "please", "call", "me", "now", "on", "the", "red", "house"]
+VEIL = wv.Perturber(wv.Laplace(wv.Embedding(WORDS, np.random.default_rng(1).normal(size=(11, 3))), 0.1))
+
+
+def in_child(act: Callable[[], None]) -> int:
+    """Return how a process ended that did `act`: 0, or the signal or code it ended with."""
+    child = os.fork()
+    if child == 0:
+        try:
+            act()
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    return abs(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
+def killing_at(number: int) -> None:
+    """From now on, kill this process at that call, before or after it is done."""
+    count = 0
+
+    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any, **named: Any) -> Any:
+            nonlocal count
+            count += 1
+            if count == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            done = real(*given, **named)
+            count += 1
+            if count == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return done
+
+        return call
+
+    for name in CALLS:
+        setattr(os, name, counted(getattr(os, name)))
+
+
+def main() -> None:
+    folder, suffix = Path(sys.argv[1]), sys.argv[2]
+    job._COMMIT_SECONDS = 0.0  # type: ignore[misc]
+    base._CHUNK_ROWS = parquet._CHUNK_ROWS = 10  # type: ignore[misc]
+    source, target = folder / f"in.{suffix}", folder / f"out.{suffix}"
+    write(source, suffix)
+    ledger = wv.Ledger(folder / "ledger.sqlite")
+    options: dict[str, Any] = {"perturber": VEIL, "text": "m", "keep": "n", "workers": 1, "ledger": ledger}
+    results = []
+    for number in range(1, 10_000):
+        for path in folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path != source:
+                path.unlink()
+
+        def first(number: int = number) -> None:
+            killing_at(number)
+            wv.perturb_file(source, target, **options)
+
+        ended = in_child(first)
+        committed = committed_bytes(folder, suffix)
+        early = target.exists() and not complete(target, suffix)
+
+        def second() -> None:
+            counts = count_rows()
+            # A run that published everything and was killed then has nothing to resume.
+            run = wv.perturb_file(source, target, resume=True, force=not left(folder, suffix), **options)
+            (folder / "done.json").write_text(json.dumps([counts[0], run.resumed_rows]))
+
+        whole_before = target.exists() and not left(folder, suffix)
+        again = 0 if ended == 0 or whole_before else in_child(second)
+        redone, resumed = (
+            json.loads((folder / "done.json").read_text()) if (folder / "done.json").exists() else (0, ROWS)
+        )
+        results.append(
+            {
+                "number": number,
+                "ended": ended,
+                "again": again,
+                "early": early,
+                "complete": complete(target, suffix),
+                "prefix": suffix == "parquet" or target.read_bytes().startswith(committed),
+                "redone": redone + resumed == ROWS,
+                "committed": len(committed),
+                "entries": [bool(entry.finished) for entry in ledger.entries()],
+                "left": left(folder, suffix),
+                "manifest": json.loads((folder / f"out.{suffix}.manifest.json").read_text())["output"][
+                    "rows"
+                ],
+            }
+        )
+        if ended == 0:
+            break
+    print(json.dumps(results))
+
+
+def left(folder: Path, suffix: str) -> bool:
+    return (folder / f".out.{suffix}.wordveil" / "journal").exists()
+
+
+def committed_bytes(folder: Path, suffix: str) -> bytes:
+    """Return what the journal of a killed run says is safe."""
+    work = folder / f".out.{suffix}.wordveil"
+    size = 0
+    if (work / "journal").exists():
+        for line in (work / "journal").read_bytes().split(b"\n")[:-1]:
+            kind, facts = json.loads(line)
+            size = facts["size"] if kind == "commit" else size
+    return (work / "part").read_bytes()[:size] if (work / "part").exists() else b""
+
+
+def count_rows() -> list[int]:
+    """Count the rows that are perturbed from now on."""
+    counts = [0]
+    real = engines_base.perturbed_texts
+
+    def counted(*given: Any) -> Any:
+        counts[0] += len(given[-1]["m"])
+        return real(*given)
+
+    from wordveil.engines import local
+
+    vars(local)["perturbed_texts"] = counted
+    return counts
+
+
+def write(path: Path, suffix: str) -> None:
+    rows = [{"n": str(i), "m": "tea at noon please call me"} for i in range(ROWS)]
+    if suffix == "parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=25)
+    else:
+        path.write_text("n,m\n" + "".join(f"{row['n']},{row['m']}\n" for row in rows))
+
+
+def complete(path: Path, suffix: str) -> bool:
+    """Say whether every row is there once, in order, with all of its words."""
+    if not path.exists():
+        return False
+    if suffix == "parquet":
+        import pyarrow.parquet as pq
+
+        rows = [(row["n"], row["m"]) for row in pq.read_table(path).to_pylist()]
+    else:
+        rows = [(line.split(",")[0], line.split(",")[1]) for line in path.read_text().splitlines()[1:]]
+    return [int(n) for n, _ in rows] == list(range(ROWS)) and all(len(m.split()) == 6 for _, m in rows)
+
+
+if __name__ == "__main__":
+    main()

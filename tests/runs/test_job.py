@@ -1,0 +1,324 @@
+"""A file to a file: what appears, what is refused, what is told and to whom."""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wordveil as wv
+from wordveil.engines import Engine, LocalEngine, Perturbed
+from wordveil.runs.work import Work
+
+CSV = "id,message,label\n1,Book a flight to Zanzibar,ham\n2,tea at noon,spam\n3,,spam\n"
+CHOSEN: dict[str, Any] = {"text": "message", "keep": "label"}
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "in.csv"
+    path.write_text(CSV)
+    return path
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_three_files_for_their_owner_alone(source: Path, tmp_path: Path, same: wv.Perturber) -> None:
+    before = os.umask(0)
+    try:
+        run = wv.perturb_file(source, tmp_path / "out.csv", perturber=same, **CHOSEN)
+    finally:
+        os.umask(before)
+    assert names(tmp_path) == ["in.csv", "out.csv", "out.csv.manifest.json", "out.csv.private.json"]
+    assert [mode(path) for path in (run.output, run.manifest, run.private)] == [0o600] * 3
+    assert (run.rows, run.words, run.left_out, run.resumed_rows) == (3, 8, ("id",), 0)
+
+
+def test_the_manifest_tells_what_the_output_shows_and_no_more(
+    source: Path, tmp_path: Path, small: wv.Embedding
+) -> None:
+    with pytest.warns(wv.PrivacyWarning):
+        policy = wv.Policy(unsafe_mask="[X]")
+    veil = wv.Perturber(wv.Mahalanobis(small, 3.0, 0.5), policy)
+    run = wv.perturb_file(source, tmp_path / "out.csv", perturber=veil, **CHOSEN)
+    manifest = json.loads(run.manifest.read_text())
+    output = run.output.read_bytes()
+    assert manifest["output"] == {
+        "name": "out.csv",
+        "bytes": len(output),
+        "sha256": hashlib.sha256(output).hexdigest(),
+        "rows": 3,
+        "words": 8,
+    }
+    assert manifest["columns"] == {"perturbed": ["message"], "kept_as_they_were": ["label"]}
+    assert manifest["parameters"] == {
+        "mechanism": "mahalanobis", "epsilon": 3.0, "lam": 0.5, "dims": 3, "embedding": small.provenance.name
+    }  # fmt: skip
+    assert manifest["guarantee"] == veil.guarantee.to_dict()
+    assert manifest["policy"]["unsafe"] == ["unsafe_mask"]
+    assert manifest["fingerprints"]["vectors"] == small.fingerprint
+    assert all(re.fullmatch("[0-9a-f]{64}", value) for value in manifest["fingerprints"].values())
+    assert manifest["code_version"] == wv.__version__
+    assert "cryptographic" in manifest["noise"]
+    told = run.manifest.read_text().lower()
+    for hidden in ("zanzibar", "unknown_words", "nulls", "seconds", "in.csv", "masked", '"id"', "tokens"):
+        assert hidden not in told
+    private = json.loads(run.private.read_text())
+    assert next(iter(private)) == "not_for_release"
+    assert private["counts"] == {
+        "texts": 3, "tokens": 8, "unknown": 1, "kept": 0, "dropped": 0, "masked": 1, "padded": 0, "truncated": 0
+    }  # fmt: skip
+    assert private["left_out_columns"] == ["id"]
+    assert (private["nulls"], private["input"]) == (0, str(source))
+    assert private["seconds"] >= 0
+    assert "Zanzibar" not in run.private.read_text()
+
+
+def test_a_seed_is_told_of_and_voids_the_promise(source: Path, tmp_path: Path, same: wv.Perturber) -> None:
+    run = wv.perturb_file(source, tmp_path / "o.csv", perturber=same, key=wv.insecure_key(1), **CHOSEN)
+    manifest = json.loads(run.manifest.read_text())
+    assert manifest["noise"].startswith("INSECURE")
+    assert "nothing is promised" in manifest["guarantee"]["void"]
+
+
+def test_padding_hides_empty_fields_but_not_nulls(tmp_path: Path, small: wv.Embedding) -> None:
+    (tmp_path / "in.jsonl").write_text('{"m": ""}\n{"m": null}\n{"m": "tea"}\n')
+    veil = wv.Perturber(wv.Mahalanobis(small, 1.0), wv.Policy(pad_to=4))
+    run = wv.perturb_file(tmp_path / "in.jsonl", tmp_path / "out.jsonl", perturber=veil, text="m")
+    texts = [json.loads(line)["m"] for line in run.output.read_text().splitlines()]
+    assert [None if text is None else len(text.split()) for text in texts] == [4, None, 4]
+    assert run.words == 8
+
+
+def many(path: Path, rows: int = 5000, text: str = "tea at noon please") -> Path:
+    path.write_text("n,message\n" + "".join(f"{i},{text}\n" for i in range(rows)))
+    return path
+
+
+def column(path: Path) -> list[str]:
+    return [line.split(",")[1] for line in path.read_text().splitlines()[1:]]
+
+
+def test_rows_stay_in_order_and_equal_texts_share_no_noise(tmp_path: Path, noisy: wv.Perturber) -> None:
+    source = many(tmp_path / "in.csv", text="tea at noon please " * 6)
+    run = wv.perturb_file(source, tmp_path / "out.csv", perturber=noisy, text="message", keep="n", workers=3)
+    lines = run.output.read_text().splitlines()
+    assert [int(line.split(",")[0]) for line in lines[1:]] == list(range(5000))
+    texts = column(run.output)
+    # Chunks of 1,024 rows hold the same texts: if any two shared noise, they would be equal.
+    chunks = [tuple(texts[start : start + 1024]) for start in range(0, 4096, 1024)]
+    assert len(set(chunks)) == len(chunks)
+    # No word comes out half of the time, so that 24 of them agree by chance less often than once in 10^7.
+    for a, b in [(0, 1), (0, 2), (1, 3)]:
+        assert not any(x == y for x, y in zip(chunks[a], chunks[b], strict=True))
+
+
+def test_a_seed_gives_the_same_rows_on_any_number_of_threads(tmp_path: Path, noisy: wv.Perturber) -> None:
+    source = many(tmp_path / "in.csv")
+    outputs = []
+    for workers, seed in ((1, 7), (3, 7), (1, 8)):
+        target = tmp_path / f"out{workers}{seed}.csv"
+        key = wv.insecure_key(seed)
+        wv.perturb_file(source, target, perturber=noisy, text="message", workers=workers, key=key)
+        outputs.append(target.read_bytes())
+    assert outputs[0] == outputs[1] != outputs[2]
+
+
+def test_two_runs_share_no_noise(tmp_path: Path, noisy: wv.Perturber) -> None:
+    source = many(tmp_path / "in.csv", 100)
+    for name in ("a.csv", "b.csv"):
+        wv.perturb_file(source, tmp_path / name, perturber=noisy, text="message")
+    assert (tmp_path / "a.csv").read_bytes() != (tmp_path / "b.csv").read_bytes()
+
+
+def test_it_never_writes_over_its_input(source: Path, tmp_path: Path, same: wv.Perturber) -> None:
+    os.link(source, tmp_path / "linked.csv")
+    (tmp_path / "sub").mkdir()
+    for target in (source, tmp_path / "linked.csv", tmp_path / "sub" / ".." / "in.csv"):
+        with pytest.raises(wv.ParameterError, match="is the input"):
+            wv.perturb_file(source, target, perturber=same, force=True, **CHOSEN)
+    odd = tmp_path / "x.csv.manifest.json"
+    source.rename(odd)
+    with pytest.raises(wv.ParameterError, match="is the input"):
+        wv.perturb_file(
+            odd, tmp_path / "x.csv", perturber=same, force=True, layout=wv.Layout("csv"), **CHOSEN
+        )
+    assert odd.read_text() == CSV
+
+
+@pytest.mark.parametrize("suffix", ["", ".manifest.json", ".private.json"])
+def test_it_never_writes_over_another_file_unless_forced(
+    suffix: str, source: Path, tmp_path: Path, same: wv.Perturber
+) -> None:
+    old = tmp_path / f"out.csv{suffix}"
+    old.write_text("old")
+    with pytest.raises(wv.ParameterError, match="exists already"):
+        wv.perturb_file(source, tmp_path / "out.csv", perturber=same, **CHOSEN)
+    assert old.read_text() == "old"
+    assert names(tmp_path) == ["in.csv", old.name]
+    wv.perturb_file(source, tmp_path / "out.csv", perturber=same, force=True, **CHOSEN)
+    assert old.read_text() != "old"
+
+
+@pytest.mark.parametrize("suffix", ["", ".manifest.json", ".private.json"])
+def test_it_never_writes_through_a_link(
+    suffix: str, source: Path, tmp_path: Path, same: wv.Perturber
+) -> None:
+    link = tmp_path / f"out.csv{suffix}"
+    link.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(wv.ParameterError, match="is a symbolic link"):
+        wv.perturb_file(source, tmp_path / "out.csv", perturber=same, force=True, **CHOSEN)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_odd_targets(source: Path, tmp_path: Path, same: wv.Perturber) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(wv.ParameterError, match="not a plain file"):
+        wv.perturb_file(source, tmp_path / "folder.csv", perturber=same, force=True, **CHOSEN)
+    with pytest.raises(FileNotFoundError):
+        wv.perturb_file(source, tmp_path / "absent" / "out.csv", perturber=same, **CHOSEN)
+    with pytest.raises(wv.ParameterError, match="must be of the same format as the input, csv"):
+        wv.perturb_file(source, tmp_path / "out.jsonl", perturber=same, **CHOSEN)
+    (tmp_path / ".out.csv.wordveil").write_text("mine")
+    with pytest.raises(wv.ParameterError, match="stands in the way"):
+        wv.perturb_file(source, tmp_path / "out.csv", perturber=same, **CHOSEN)
+    (tmp_path / ".out.csv.wordveil").unlink()
+    (tmp_path / ".out.csv.wordveil").symlink_to(tmp_path / "folder.csv")
+    with pytest.raises(wv.ParameterError, match="stands in the way"):
+        wv.perturb_file(source, tmp_path / "out.csv", perturber=same, **CHOSEN)
+    with pytest.raises(wv.ParameterError, match="must be a Perturber"):
+        wv.perturb_file(source, tmp_path / "x.csv", perturber=None, **CHOSEN)  # type: ignore[arg-type]
+
+
+def test_two_jobs_for_one_output(source: Path, tmp_path: Path, same: wv.Perturber) -> None:
+    with Work.claim(tmp_path / "out.csv"), pytest.raises(wv.MachineError, match="Another run is writing"):
+        wv.perturb_file(source, tmp_path / "out.csv", perturber=same, force=True, **CHOSEN)
+    assert names(tmp_path) == ["in.csv"]
+
+
+class Meddling(Engine):
+    """An engine during whose work something happens to the world."""
+
+    def __init__(self, inner: Engine, act: Any) -> None:
+        self._inner, self._act = inner, act
+
+    def perturb(self, chunks: Any) -> Iterator[Perturbed]:
+        for number, done in enumerate(self._inner.perturb(chunks)):
+            if number == 1:
+                self._act()
+            yield done
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def meddle(act: Any) -> Any:
+    return lambda veil, key: Meddling(LocalEngine(veil, key, 1), act)
+
+
+@pytest.mark.parametrize("how", ["grows", "changes", "replaced", "vanishes", "changes in secret"])
+def test_an_input_that_does_not_stay_what_it_was(how: str, tmp_path: Path, noisy: wv.Perturber) -> None:
+    source = many(tmp_path / "in.csv")
+
+    def act() -> None:
+        times = source.stat()
+        match how:
+            case "grows":
+                with source.open("a") as file:
+                    file.write("9,tea\n")
+            case "changes":
+                source.write_text(source.read_text().replace("4999,tea", "4999,red"))
+            case "replaced":
+                other = tmp_path / "other"
+                other.write_text(source.read_text())
+                other.replace(source)
+            case "vanishes":
+                source.unlink()
+            case _:
+                source.write_text(source.read_text().replace("4999,tea", "4999,red"))
+                os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    told = "has vanished" if how == "vanishes" else "has changed"
+    ledger = wv.Ledger(tmp_path / "ledger" / "l.sqlite")
+    with pytest.raises(wv.FormatError, match=f"{told} during the run"):
+        wv.perturb_file(
+            source, tmp_path / "out.csv", perturber=noisy, text="message", engine=meddle(act), ledger=ledger
+        )
+    assert not [name for name in names(tmp_path) if "out" in name]
+    assert ledger.entries() == []
+
+
+def test_an_output_that_appears_meanwhile_stays(tmp_path: Path, noisy: wv.Perturber) -> None:
+    source, target = many(tmp_path / "in.csv"), tmp_path / "out.csv"
+    with pytest.raises(wv.ParameterError, match="exists already"):
+        wv.perturb_file(
+            source, target, perturber=noisy, text="message", engine=meddle(lambda: target.write_text("new"))
+        )
+    assert target.read_text() == "new"
+
+
+def test_a_pipe_as_input(tmp_path: Path, same: wv.Perturber) -> None:
+    fifo = tmp_path / "in.csv"
+    os.mkfifo(fifo)
+    ledger = wv.Ledger(tmp_path / "l.sqlite")
+    for name in ("a.csv", "b.csv"):
+        writer = threading.Thread(target=fifo.write_text, args=(CSV,))
+        writer.start()
+        run = wv.perturb_file(fifo, tmp_path / name, perturber=same, ledger=ledger, **CHOSEN)
+        writer.join()
+        assert run.rows == 3
+    assert ledger.entries() == []
+
+    def write() -> None:
+        with contextlib.suppress(BrokenPipeError):
+            fifo.write_text(CSV)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with pytest.raises(wv.ParameterError, match="nothing can be resumed"):
+        wv.perturb_file(fifo, tmp_path / "c.csv", perturber=same, resume=True, **CHOSEN)
+    writer.join()
+
+
+def test_progress_is_told(tmp_path: Path, same: wv.Perturber) -> None:
+    seen: list[tuple[int, int, float]] = []
+    source = many(tmp_path / "in.csv")
+    wv.perturb_file(
+        source, tmp_path / "o.csv", perturber=same, text="message", watch=lambda *facts: seen.append(facts)
+    )
+    assert [rows for rows, _, _ in seen] == [1024, 2048, 3072, 4096, 5000]
+    assert seen[-1] == (5000, 20_000, 1.0)
+
+
+def test_a_failure_in_a_thread_is_raised_here(tmp_path: Path, small: wv.Embedding) -> None:
+    class Broken(wv.Laplace):
+        def _perturb(self, ids: Any, stream: Any) -> Any:
+            if len(ids) > 1:
+                raise RuntimeError("broken")
+            return super()._perturb(ids, stream)
+
+    source = many(tmp_path / "in.csv")
+    veil = wv.Perturber(Broken(small, 1.0))
+    with pytest.raises(RuntimeError, match="broken"):
+        wv.perturb_file(source, tmp_path / "o.csv", perturber=veil, text="message")
+    assert not (tmp_path / "o.csv").exists()
+
+
+@pytest.mark.parametrize("workers", [0, -1, 2000, 1.5, True])
+def test_workers_are_checked(workers: Any, source: Path, tmp_path: Path, same: wv.Perturber) -> None:
+    with pytest.raises(wv.ParameterError, match="'workers'"):
+        wv.perturb_file(source, tmp_path / "o.csv", perturber=same, workers=workers, **CHOSEN)
+    assert names(tmp_path) == ["in.csv"]

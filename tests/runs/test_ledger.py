@@ -1,0 +1,145 @@
+import hashlib
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wordveil as wv
+from wordveil.runs.ledger import together
+
+CSV = "message,other\nBook a flight,tea\n"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "in.csv"
+    path.write_text(CSV)
+    return path
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> wv.Ledger:
+    return wv.Ledger(tmp_path / "state" / "ledger.sqlite")
+
+
+def test_a_second_release_is_refused_and_the_sum_is_told(
+    source: Path, tmp_path: Path, ledger: wv.Ledger, small: wv.Embedding
+) -> None:
+    veil = wv.Perturber(wv.Mahalanobis(small, 2.0))
+    options: dict[str, Any] = {"perturber": veil, "text": "message", "ledger": ledger}
+    wv.perturb_file(source, tmp_path / "a.csv", **options)
+    copy = tmp_path / "renamed.csv"
+    copy.write_text(CSV)
+    with pytest.raises(wv.ParameterError) as caught:
+        wv.perturb_file(copy, tmp_path / "b.csv", **options)
+    told = str(caught.value)
+    worst = veil.guarantee.word.worst_case.upper
+    assert "this very content was perturbed before, once" in told
+    assert f"at most exp({2 * worst:.1f}) ({worst:.1f} + {worst:.1f})" in told
+    assert "as one release at ε = 2 + 2 = 4 would" in told
+    assert "--again" in told
+    assert not (tmp_path / "b.csv").exists()
+    assert not (tmp_path / ".b.csv.wordveil").exists()
+    with pytest.warns(wv.PrivacyWarning, match="released again"):
+        run = wv.perturb_file(copy, tmp_path / "b.csv", again=True, **options)
+    assert json.loads(run.manifest.read_text())["earlier_releases"]["known"] == 1
+    assert "ε = 2 + 2 = 4" in json.loads(run.manifest.read_text())["earlier_releases"]["together"]
+    with pytest.raises(wv.ParameterError, match="2 times"):
+        wv.perturb_file(source, tmp_path / "c.csv", **options)
+
+
+def test_other_metrics_add_up_in_their_own_terms(small: wv.Embedding) -> None:
+    a, b = (
+        {"vectors": "v", "lam": lam, "dims": 3, "epsilon": 1.0, "worst_case_exponent": lam + 1.0}
+        for lam in (0.0, 1.0)
+    )
+    assert together(a, [b]).endswith(
+        "at most exp(3.0) (2.0 + 1.0); their exponents ε·d add up, each in its own metric."
+    )
+
+
+def test_other_content_and_other_columns_are_no_repeat(
+    source: Path, tmp_path: Path, ledger: wv.Ledger, same: wv.Perturber
+) -> None:
+    wv.perturb_file(source, tmp_path / "a.csv", perturber=same, text="message", ledger=ledger)
+    wv.perturb_file(source, tmp_path / "b.csv", perturber=same, text="other", ledger=ledger)
+    source.write_text(CSV + "x,y\n")
+    wv.perturb_file(source, tmp_path / "c.csv", perturber=same, text=["message", "other"], ledger=ledger)
+    assert [entry.columns for entry in ledger.entries()] == [["message"], ["other"], ["message", "other"]]
+    assert all(entry.finished for entry in ledger.entries())
+
+
+def test_it_is_for_its_owner_alone_and_holds_no_plain_fingerprint(
+    source: Path, tmp_path: Path, ledger: wv.Ledger, same: wv.Perturber
+) -> None:
+    before = os.umask(0)
+    try:
+        wv.perturb_file(source, tmp_path / "a.csv", perturber=same, text="message", ledger=ledger)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(ledger.path.parent.stat().st_mode) == 0o700
+    stored = ledger.path.read_bytes()
+    for name in ("sha256", "sha512", "blake2b", "md5"):
+        digest = hashlib.new(name, CSV.encode())
+        assert digest.hexdigest().encode() not in stored
+        assert digest.digest() not in stored
+    assert b"flight" not in stored
+    other = wv.Ledger(tmp_path / "other.sqlite")
+    wv.perturb_file(source, tmp_path / "b.csv", perturber=same, text="message", ledger=other)
+    assert other.entries()[0].content != ledger.entries()[0].content
+
+
+def test_an_entry_is_there_before_the_work_begins(
+    source: Path, tmp_path: Path, ledger: wv.Ledger, same: wv.Perturber
+) -> None:
+    seen = []
+
+    def make(veil: wv.Perturber, key: wv.RunKey) -> Any:
+        seen.extend(ledger.entries())
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        wv.perturb_file(
+            source, tmp_path / "a.csv", perturber=same, text="message", ledger=ledger, engine=make
+        )
+    assert [entry.finished for entry in seen] == [None]
+    # To another output it stands in the way; to the same one it does not.
+    with pytest.raises(wv.ParameterError, match="a run that did not end"):
+        wv.perturb_file(source, tmp_path / "b.csv", perturber=same, text="message", ledger=ledger)
+    run = wv.perturb_file(
+        source, tmp_path / "a.csv", perturber=same, text="message", ledger=ledger, resume=True
+    )
+    assert run.rows == 1
+    assert [bool(entry.finished) for entry in ledger.entries()] == [True]
+
+
+def test_bad_input_leaves_no_entry(tmp_path: Path, ledger: wv.Ledger, same: wv.Perturber) -> None:
+    (tmp_path / "in.csv").write_text("message\nok\nbad,row\n")
+    with pytest.raises(wv.FormatError):
+        wv.perturb_file(
+            tmp_path / "in.csv", tmp_path / "a.csv", perturber=same, text="message", ledger=ledger
+        )
+    assert ledger.entries() == []
+
+
+def test_a_damaged_ledger_is_the_environments_fault(source: Path, tmp_path: Path, same: wv.Perturber) -> None:
+    path = tmp_path / "ledger.sqlite"
+    path.write_bytes(b"this is not a data base, but it is long enough to be taken for one" * 100)
+    with pytest.raises(wv.MachineError, match=r"can't be used .* Hint: "):
+        wv.perturb_file(source, tmp_path / "a.csv", perturber=same, text="message", ledger=wv.Ledger(path))
+    with pytest.raises(wv.MachineError, match=r"can't be written.*XDG_STATE_HOME"):
+        wv.perturb_file(
+            source, tmp_path / "a.csv", perturber=same, text="message", ledger=wv.Ledger(Path("/dev/null/x"))
+        )
+    assert not (tmp_path / "a.csv").exists()
+
+
+def test_without_a_ledger_nobody_keeps_count(source: Path, tmp_path: Path, same: wv.Perturber) -> None:
+    for name in ("a.csv", "b.csv"):
+        run = wv.perturb_file(source, tmp_path / name, perturber=same, text="message")
+        assert "earlier_releases" not in json.loads(run.manifest.read_text())
+    assert wv.Ledger().entries() == []

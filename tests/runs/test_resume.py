@@ -1,0 +1,206 @@
+"""A run that is stopped, at any point and in any way, and the one that goes on from there."""
+
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wordveil as wv
+from wordveil.runs import job
+
+DRIVER = Path(__file__).parent / "crash_driver.py"
+SCRIPT = shutil.which("wordveil", path=str(Path(sys.executable).parent)) or "wordveil is not installed"
+ROWS = 6000
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_killed_at_every_call_that_touches_the_disk(suffix: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(DRIVER), str(tmp_path), suffix], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    results = json.loads(done.stdout)
+    assert len(results) > 60
+    assert [row["ended"] for row in results] == [signal.SIGKILL] * (len(results) - 1) + [0]
+    for row in results:
+        assert (row["again"], row["early"], row["left"]) == (0, False, False), row
+        assert row["complete"], row
+        assert row["prefix"], row
+        assert row["redone"], row
+        assert row["entries"] == [True], row
+        assert row["manifest"] == 60, row
+    assert len({row["committed"] for row in results}) > 4  # it was killed between commits as well
+
+
+class StopError(Exception):
+    pass
+
+
+def stopping_after(rows: int) -> Any:
+    def watch(done: int, words: int, share: float) -> None:
+        if done >= rows:
+            raise StopError
+
+    return watch
+
+
+@pytest.fixture
+def stopped(tmp_path: Path, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A run that was stopped after 2,048 rows of 6,000 were committed, and 1,024 more computed."""
+    monkeypatch.setattr(job, "_COMMIT_SECONDS", 0.0)
+    source = tmp_path / "in.csv"
+    source.write_text("n,m\n" + "".join(f"{i},tea at noon\n" for i in range(ROWS)))
+    options: dict[str, Any] = {"perturber": noisy, "text": "m", "keep": "n", "workers": 1}
+    with pytest.raises(StopError):
+        wv.perturb_file(source, tmp_path / "out.csv", watch=stopping_after(3000), **options)
+    return options
+
+
+def test_it_goes_on_from_the_last_commit(tmp_path: Path, stopped: dict[str, Any]) -> None:
+    part = (tmp_path / ".out.csv.wordveil" / "part").read_bytes()
+    run = wv.perturb_file(tmp_path / "in.csv", tmp_path / "out.csv", resume=True, **stopped)
+    assert (run.rows, run.resumed_rows, run.words) == (ROWS, 2048, 3 * ROWS)
+    assert run.output.read_bytes().startswith(part)
+    numbers = [int(line.split(",")[0]) for line in run.output.read_text().splitlines()[1:]]
+    assert numbers == list(range(ROWS))
+    assert json.loads(run.private.read_text())["counts"]["tokens"] == 3 * ROWS
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "in.csv", "out.csv", "out.csv.manifest.json", "out.csv.private.json"
+    ]  # fmt: skip
+
+
+def test_without_resume_it_is_told_of(tmp_path: Path, stopped: dict[str, Any]) -> None:
+    with pytest.raises(wv.ParameterError, match=r"stopped after 2,048 rows\. Hint: --resume .* --force"):
+        wv.perturb_file(tmp_path / "in.csv", tmp_path / "out.csv", **stopped)
+    run = wv.perturb_file(tmp_path / "in.csv", tmp_path / "out.csv", force=True, **stopped)
+    assert (run.rows, run.resumed_rows) == (ROWS, 0)
+
+
+@pytest.mark.parametrize("what", ["content", "epsilon", "policy", "columns", "layout", "seed"])
+def test_only_the_same_run_goes_on(
+    what: str, tmp_path: Path, stopped: dict[str, Any], small: wv.Embedding
+) -> None:
+    match what:
+        case "content":
+            (tmp_path / "in.csv").write_text(
+                (tmp_path / "in.csv").read_text().replace("5999,tea", "5999,red")
+            )
+        case "epsilon":
+            stopped["perturber"] = wv.Perturber(wv.Mahalanobis(small, 0.02))
+        case "policy":
+            stopped["perturber"] = wv.Perturber(wv.Mahalanobis(small, 0.01), wv.Policy(bag=True))
+        case "columns":
+            stopped["keep"] = []
+        case "layout":
+            stopped["layout"] = wv.Layout(quotes=False)
+        case "seed":
+            stopped["key"] = wv.insecure_key(1)
+    with pytest.raises(wv.ParameterError, match="had another input or other settings"):
+        wv.perturb_file(tmp_path / "in.csv", tmp_path / "out.csv", resume=True, **stopped)
+    assert (tmp_path / ".out.csv.wordveil" / "part").exists()
+
+
+def test_a_damaged_part_is_noticed(tmp_path: Path, stopped: dict[str, Any]) -> None:
+    os.truncate(tmp_path / ".out.csv.wordveil" / "part", 10)
+    with pytest.raises(wv.IntegrityError, match="is damaged"):
+        wv.perturb_file(tmp_path / "in.csv", tmp_path / "out.csv", resume=True, **stopped)
+
+
+def test_a_line_of_the_journal_that_was_cut_off_is_no_commit(tmp_path: Path, stopped: dict[str, Any]) -> None:
+    journal = tmp_path / ".out.csv.wordveil" / "journal"
+    journal.write_bytes(journal.read_bytes()[:-5])
+    run = wv.perturb_file(tmp_path / "in.csv", tmp_path / "out.csv", resume=True, **stopped)
+    assert (run.rows, run.resumed_rows) == (ROWS, 1024)
+
+
+def test_with_nothing_to_resume_it_begins_anew(tmp_path: Path, same: wv.Perturber) -> None:
+    (tmp_path / "in.txt").write_text("tea\n")
+    run = wv.perturb_file(tmp_path / "in.txt", tmp_path / "out.txt", perturber=same, resume=True)
+    assert (run.rows, run.resumed_rows) == (1, 0)
+    with pytest.raises(wv.ParameterError, match="exists already"):
+        wv.perturb_file(tmp_path / "in.txt", tmp_path / "out.txt", perturber=same, resume=True)
+
+
+def test_no_key_is_ever_on_disk(tmp_path: Path, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "_COMMIT_SECONDS", 0.0)
+    source = tmp_path / "in.csv"
+    source.write_text("n,m\n" + "".join(f"{i},tea at noon\n" for i in range(ROWS)))
+    key = wv.RunKey()
+    secret, _ = key.expose()
+    with pytest.raises(StopError):
+        wv.perturb_file(
+            source, tmp_path / "out.csv", perturber=noisy, text="m", key=key, watch=stopping_after(3000)
+        )
+    for path in (tmp_path / ".out.csv.wordveil").iterdir():
+        stored = path.read_bytes()
+        assert secret not in stored
+        assert secret.hex().encode() not in stored
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> list[str]:
+    """A command that takes some seconds, on real vectors."""
+    rows = "".join(f"{i},please call me at the red house in boston now or later\n" for i in range(4000))
+    (tmp_path / "in.csv").write_text("n,m\n" + rows)
+    options = ["--text", "m", "--keep", "n", "--epsilon", "6", "--dims", "25"]
+    return [SCRIPT, "perturb", str(tmp_path / "in.csv"), str(tmp_path / "out.csv"), *options]
+
+
+def check_output(folder: Path) -> None:
+    lines = (folder / "out.csv").read_text().splitlines()
+    assert lines[0] == "n,m"
+    assert [int(line.split(",")[0]) for line in lines[1:]] == list(range(4000))
+    assert all(len(line.split()) == 12 for line in lines[1:])
+
+
+@pytest.mark.parametrize("signal_", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_signals_at_random_moments(signal_: signal.Signals, command: list[str], tmp_path: Path) -> None:
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        work = tmp_path / ".out.csv.wordveil" / "journal"
+        while process.poll() is None and not (work.exists() and work.read_bytes().count(b"\n") > 2):
+            time.sleep(0.01)
+        time.sleep(random.random() * 0.3)
+        process.send_signal(signal_)
+        _, told = process.communicate(timeout=60)
+    if process.returncode != 0:
+        assert not (tmp_path / "out.csv").exists()
+        part = (tmp_path / ".out.csv.wordveil" / "part").read_bytes()
+        if signal_ == signal.SIGINT:
+            assert process.returncode == 130
+            assert b"rows are done; --resume goes on from there" in told
+            assert told.endswith(b"wordveil: stopped.\n")
+        done = subprocess.run([*command, "--resume"], capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "of them before" in done.stdout
+        assert (tmp_path / "out.csv").read_bytes()[:1000] == part[:1000]
+    check_output(tmp_path)
+
+
+def test_a_full_disk(command: list[str], tmp_path: Path) -> None:
+    limit = 100_000
+    done = subprocess.run(
+        command, capture_output=True, text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "File too large. " in done.stderr
+    assert "rows are done. Hint: --resume goes on from there." in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "out.csv").exists()
+    done = subprocess.run([*command, "--resume"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    check_output(tmp_path)

@@ -57,7 +57,7 @@ test: check ## Format, lint, types, import order, then the tests with coverage
 
 .PHONY: test-spark
 test-spark: $(SPARK_ENV)/ready ## The tests that need a real Spark (and Java 17 or later)
-	$(SPARK_ENV)/bin/pytest -m spark tests/engines $(PYTEST_FLAGS)
+	$(SPARK_ENV)/bin/pytest -m spark -W ignore::ResourceWarning tests/engines $(PYTEST_FLAGS)  # PySpark leaves sockets open
 
 .PHONY: check
 check: $(DEV_ENV)/ready ## Format, lint, types and import order

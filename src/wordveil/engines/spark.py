@@ -96,7 +96,10 @@ def perturb(
             raise not_text(name, _WHERE, frame.schema[name].dataType.simpleString())
     run = _Broadcasts.of(frame.sparkSession, perturber, RunKey() if key is None else key)
     picked = frame.select([f"`{name.replace('`', '``')}`" for name in names])
-    return picked.mapInArrow(_rows_of(run, chosen), picked.schema)
+    # Spark's own mapInArrow stumbles over names with dots, so they are numbers on the way.
+    plain = picked.toDF(*map(str, range(len(names))))
+    numbers = {str(names.index(name)): name for name in chosen}
+    return plain.mapInArrow(_rows_of(run, numbers), plain.schema).toDF(*names)
 
 
 class _Prepared:
@@ -148,7 +151,7 @@ class _Broadcasts:
         return self.prepared.value.veil, RunKey.of_run(*self.secret.value)
 
 
-def _rows_of(run: _Broadcasts, chosen: list[str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _rows_of(run: _Broadcasts, chosen: dict[str, str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Return what a worker does with the batches of a partition of a frame."""
 
     def rows(batches: Iterator[Any]) -> Iterator[Any]:
@@ -159,10 +162,12 @@ def _rows_of(run: _Broadcasts, chosen: list[str]) -> Callable[[Iterator[Any]], I
         task = TaskContext.get()
         assert task is not None
         for ordinal, batch in enumerate(batches):
-            texts = {name: batch.column(name).to_pylist() for name in chosen}
+            texts = {name: batch.column(number).to_pylist() for number, name in chosen.items()}
             answers, _ = perturbed_texts(veil, key, task.partitionId(), ordinal, texts)
             columns = [
-                pa.array(answers[each.name], each.type) if each.name in answers else batch.column(each.name)
+                pa.array(answers[chosen[each.name]], each.type)
+                if each.name in chosen
+                else batch.column(each.name)
                 for each in batch.schema
             ]
             yield pa.record_batch(columns, schema=batch.schema)

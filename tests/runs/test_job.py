@@ -196,6 +196,10 @@ def test_odd_targets(source: Path, tmp_path: Path, same: wv.Perturber) -> None:
     with pytest.raises(wv.ParameterError, match="stands in the way"):
         wv.perturb_file(source, tmp_path / "out.csv", perturber=same, **CHOSEN)
     (tmp_path / ".out.csv.wordveil").unlink()
+    (tmp_path / ".out.csv.wordveil").mkdir(mode=0o755)
+    with pytest.raises(wv.ParameterError, match="stands in the way"):
+        wv.perturb_file(source, tmp_path / "out.csv", perturber=same, **CHOSEN)
+    (tmp_path / ".out.csv.wordveil").rmdir()
     (tmp_path / ".out.csv.wordveil").symlink_to(tmp_path / "folder.csv")
     with pytest.raises(wv.ParameterError, match="stands in the way"):
         wv.perturb_file(source, tmp_path / "out.csv", perturber=same, **CHOSEN)
@@ -268,6 +272,38 @@ def test_an_output_that_appears_meanwhile_stays(tmp_path: Path, noisy: wv.Pertur
             source, target, perturber=noisy, text="message", engine=meddle(lambda: target.write_text("new"))
         )
     assert target.read_text() == "new"
+    # What was made stays ready: nothing was released, and nothing has to be done again.
+    run = wv.perturb_file(source, target, perturber=noisy, text="message", resume=True, force=True)
+    assert (run.rows, run.resumed_rows) == (5000, 5000)
+
+
+def test_what_was_not_published_is_forgotten_by_the_ledger(tmp_path: Path, noisy: wv.Perturber) -> None:
+    source, target = many(tmp_path / "in.csv"), tmp_path / "out.csv"
+    ledger = wv.Ledger(tmp_path / "l.sqlite")
+    options: dict[str, Any] = {"perturber": noisy, "text": "message", "ledger": ledger}
+    with pytest.raises(wv.ParameterError, match="exists already"):
+        wv.perturb_file(source, target, engine=meddle(lambda: target.write_text("new")), **options)
+    assert [entry.finished for entry in ledger.entries()] == [None]
+    run = wv.perturb_file(source, target, force=True, **options)
+    assert (run.rows, run.resumed_rows) == (5000, 0)
+    assert len(ledger.entries()) == 1
+    assert ledger.entries()[0].finished
+
+
+def test_a_pipe_that_fails_leaves_nothing(tmp_path: Path, noisy: wv.Perturber) -> None:
+    fifo = tmp_path / "in.csv"
+    os.mkfifo(fifo)
+    rows = "".join(f"{i},tea\n" for i in range(5000))
+    writer = threading.Thread(target=fifo.write_text, args=(f"n,message\n{rows}",))
+    writer.start()
+
+    def stop() -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(wv.MachineError, match=r"out\.csv: No space left on device\.$"):
+        wv.perturb_file(fifo, tmp_path / "out.csv", perturber=noisy, text="message", engine=meddle(stop))
+    writer.join()
+    assert names(tmp_path) == ["in.csv"]
 
 
 def test_a_pipe_as_input(tmp_path: Path, same: wv.Perturber) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import wordveil as wv
+from wordveil.runs import job
 from wordveil.runs.ledger import together
 
 CSV = "message,other\nBook a flight,tea\n"
@@ -107,13 +108,27 @@ def test_an_entry_is_there_before_the_work_begins(
             source, tmp_path / "a.csv", perturber=same, text="message", ledger=ledger, engine=make
         )
     assert [entry.finished for entry in seen] == [None]
-    # To another output it stands in the way; to the same one it does not.
+    assert ledger.entries() == []  # nothing was done, so that nothing is left
+
+
+def test_an_entry_that_did_not_end_stands_in_the_way_of_others_only(
+    tmp_path: Path, ledger: wv.Ledger, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "_COMMIT_SECONDS", 0.0)
+    source = tmp_path / "in.csv"
+    source.write_text("m\n" + "tea\n" * 5000)
+    options: dict[str, Any] = {"perturber": noisy, "text": "m", "ledger": ledger}
+
+    def stop(rows: int, words: int, share: float) -> None:
+        if rows > 2500:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match="2,048 rows are done; --resume goes on from there"):
+        wv.perturb_file(source, tmp_path / "a.csv", watch=stop, **options)
     with pytest.raises(wv.ParameterError, match="a run that did not end"):
-        wv.perturb_file(source, tmp_path / "b.csv", perturber=same, text="message", ledger=ledger)
-    run = wv.perturb_file(
-        source, tmp_path / "a.csv", perturber=same, text="message", ledger=ledger, resume=True
-    )
-    assert run.rows == 1
+        wv.perturb_file(source, tmp_path / "b.csv", **options)
+    run = wv.perturb_file(source, tmp_path / "a.csv", resume=True, **options)
+    assert (run.rows, run.resumed_rows) == (5000, 2048)
     assert [bool(entry.finished) for entry in ledger.entries()] == [True]
 
 

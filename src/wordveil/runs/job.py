@@ -6,10 +6,10 @@ import secrets
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from wordveil.engines import Engine, LocalEngine, Perturbed
 from wordveil.errors import (
@@ -188,29 +188,40 @@ class _Run:
     earlier: dict[str, Any] | None = None
 
     def go(self, layout: Layout, *, resume: bool, again: bool) -> FileRun:
-        resumed = self._start(layout, resume=resume, again=again)
-        done = self.work.progress.rows if resumed else 0
-        if self.work.finished is None:
-            try:
+        header = self._header(layout, resume=resume, again=again)
+        try:
+            if header is not None:
+                self.work.begin(header, self._pack(self.table.head()))
+            done = self.work.progress.rows
+            if self.work.finished is None:
                 self._perturb()
                 self._complete()
-            except MachineError:
-                raise
-            except WordveilError:  # what is wrong with the input now, is wrong the next time too
-                self._give_up()
-                raise
-            except OSError as error:
-                raise self._stopped(error) from None
-            except KeyboardInterrupt:
-                raise KeyboardInterrupt(f"{self._done()}; --resume goes on from there.") from None
+        except BaseException as error:
+            self._end_badly(error)
+            raise
         self._publish()
         progress = self.work.progress
         self.work.remove()
-        left_out = self.table.left_out
-        return FileRun(*self.targets, progress.rows, progress.words, left_out, done)
+        return FileRun(*self.targets, progress.rows, progress.words, self.table.left_out, done)
 
-    def _start(self, layout: Layout, *, resume: bool, again: bool) -> bool:
-        """Begin a run, or take up the one that was stopped; say which."""
+    def _end_badly(self, error: BaseException) -> None:
+        """Keep what can be gone on with, and say so; else leave nothing behind."""
+        rows = self.work.progress.rows
+        # What is wrong with the input now, is wrong the next time too; and a pipe can't be read again.
+        hopeless = isinstance(error, WordveilError) and not isinstance(error, MachineError)
+        goes_on = bool(rows) and self.input is not None and not hopeless
+        if not goes_on:
+            with suppress(OSError):
+                self._give_up()
+        if isinstance(error, OSError):
+            place = error.filename if error.filename is not None else self.targets.output
+            told = f" {rows:,} rows are done. Hint: --resume goes on from there." if goes_on else ""
+            raise MachineError(f"{place}: {error.strerror or type(error).__name__}.{told}") from None
+        if isinstance(error, KeyboardInterrupt) and goes_on:
+            raise KeyboardInterrupt(f"{rows:,} rows are done; --resume goes on from there.") from None
+
+    def _header(self, layout: Layout, *, resume: bool, again: bool) -> dict[str, Any] | None:
+        """Return what a new run begins with; None if the one that was stopped is taken up."""
         before = self.work.header
         if before is not None and resume:
             if before["identity"] != self._identity(layout, bytes.fromhex(before["salt"])):
@@ -222,7 +233,7 @@ class _Run:
                 self.targets.check_new()
             self.work.go_on()
             self._take_up_entry(before["entry"], again=again)
-            return True
+            return None
         if not self.force:
             if before is not None and (self.work.progress.rows or self.work.finished):
                 raise ParameterError(
@@ -234,9 +245,7 @@ class _Run:
             self._close_entry(before["entry"])
         salt = secrets.token_bytes(32)
         entry = self._new_entry(again=again)
-        header = {"salt": salt.hex(), "identity": self._identity(layout, salt), "entry": entry}
-        self.work.begin(header, self._pack(self.table.head()))
-        return False
+        return {"salt": salt.hex(), "identity": self._identity(layout, salt), "entry": entry}
 
     def _identity(self, layout: Layout, salt: bytes) -> str:
         """Return a keyed fingerprint of all that the output depends on, but for the noise."""
@@ -255,7 +264,7 @@ class _Run:
         return Release(
             self.input.digest,
             str(self.source),
-            str(self.targets.output.absolute()),
+            self._target,
             self.table.text,
             Release.setting_of(self.veil),
         )
@@ -288,27 +297,28 @@ class _Run:
             self.earlier["together"] = together(now, before)
 
     def _close_entry(self, number: int | None) -> None:
-        """Settle the entry of a run that is not gone on with: if it may have published, it counts."""
+        """Settle the entry of a run that is not gone on with: if it has published, it counts."""
         if self.ledger is not None and number is not None:
-            if self.work.finished is not None:
-                self.ledger.finish(number)
+            if self._is_published():
+                self.ledger.finish(number, self._target)
             else:
-                self.ledger.forget(number)
+                self.ledger.forget(number, self._target)
+
+    def _is_published(self) -> bool:
+        """Say whether the run that was stopped may have given its output to the world."""
+        if self.work.finished is None:
+            return False
+        made = self.work.path(self.work.finished["made"])
+        return not made.exists() or (self.targets.output.exists() and self.targets.output.samefile(made))
 
     def _give_up(self) -> None:
-        assert self.work.header is not None
-        self._close_entry(self.work.header["entry"])
+        if self.work.header is not None:
+            self._close_entry(self.work.header["entry"])
         self.work.remove()
 
-    def _stopped(self, error: OSError) -> MachineError:
-        place = f"{error.filename}: " if error.filename is not None else f"{self.targets.output}: "
-        return MachineError(
-            f"{place}{error.strerror or type(error).__name__}. {self._done()}. "
-            "Hint: --resume goes on from there."
-        )
-
-    def _done(self) -> str:
-        return f"{self.work.progress.rows:,} rows are done"
+    @property
+    def _target(self) -> str:
+        return str(self.targets.output.absolute())
 
     def _pack(self, data: bytes) -> bytes:
         return data if self.table.assembled or not data else compressor(self.packed)(data)
@@ -381,7 +391,7 @@ class _Run:
         self._write("private", self._private(progress))
         self.work.finish({"made": made.name, "sha256": output["sha256"]})
 
-    def _write(self, name: Any, facts: dict[str, Any]) -> None:
+    def _write(self, name: Literal["manifest", "private"], facts: dict[str, Any]) -> None:
         with self.work.make(name) as file:
             file.write(written(facts))
 
@@ -398,9 +408,13 @@ class _Run:
     def _publish(self) -> None:
         """Give the files their names, the output last; what a stopped run has published already is left."""
         assert self.work.finished is not None
-        for name, target in (("private", self.targets.private), ("manifest", self.targets.manifest)):
-            if self.work.path(name).exists():  # type: ignore[arg-type]  # two of the names
-                publish(self.work.path(name), target, force=self.force)  # type: ignore[arg-type]
+        ready = {
+            self.work.path("private"): self.targets.private,
+            self.work.path("manifest"): self.targets.manifest,
+        }
+        for made, target in ready.items():
+            if made.exists():
+                publish(made, target, force=self.force)
         made = self.work.path(self.work.finished["made"])
         if made.exists():
             publish(made, self.targets.output, force=self.force)
@@ -416,7 +430,7 @@ class _Run:
         assert self.work.header is not None
         entry = self.work.header["entry"]
         if self.ledger is not None and entry is not None:
-            self.ledger.finish(entry)
+            self.ledger.finish(entry, self._target)
 
 
 def _count(done: Perturbed, progress: Progress) -> None:

@@ -165,15 +165,17 @@ class Ledger:
             )
             return [entry for entry in same if set(entry.columns) & set(mine[0].columns)]
 
-    def finish(self, number: int) -> None:
-        """Say that the output of an entry is there."""
+    def finish(self, number: int, target: str) -> None:
+        """Say that the output of an entry is there. The target tells entries of another ledger apart."""
+        query = "UPDATE entry SET finished = ? WHERE number = ? AND target = ? AND finished IS NULL"
         with self._open() as base:
-            base.execute("UPDATE entry SET finished = ? WHERE number = ?", (_now(), number))
+            base.execute(query, (_now(), number, target))
 
-    def forget(self, number: int) -> None:
+    def forget(self, number: int, target: str) -> None:
         """Remove the entry of a run that ended without an output."""
+        query = "DELETE FROM entry WHERE number = ? AND target = ? AND finished IS NULL"
         with self._open() as base:
-            base.execute("DELETE FROM entry WHERE number = ? AND finished IS NULL", (number,))
+            base.execute(query, (number, target))
 
 
 def _entries(base: sqlite3.Connection, query: str, *given: object) -> list[Entry]:

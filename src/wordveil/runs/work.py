@@ -72,7 +72,7 @@ class Work:
         folder = target.with_name(f".{target.name}.wordveil")
         with suppress(FileExistsError):
             folder.mkdir(mode=0o700)
-        if not stat.S_ISDIR(folder.lstat().st_mode):
+        if not _is_own_folder(folder):
             raise ParameterError(f"{folder} stands in the way. Hint: move it elsewhere.")
         with _lock(folder / "lock", target):
             work = cls(folder)
@@ -187,6 +187,14 @@ def private_file(path: Path, *, append: bool = False) -> BinaryIO:
     """Open a file for writing that only its owner can read; never through a symbolic link."""
     flags = os.O_WRONLY | os.O_CREAT | _NOFOLLOW | (os.O_APPEND if append else os.O_EXCL)
     return os.fdopen(os.open(path, flags, 0o600), "ab" if append else "wb")
+
+
+def _is_own_folder(path: Path) -> bool:
+    """Say whether this is a folder, no link to one, that nobody else can have put anything into."""
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        return False
+    return sys.platform == "win32" or (found.st_uid == os.geteuid() and not found.st_mode & 0o077)
 
 
 def sync_folder(folder: Path) -> None:

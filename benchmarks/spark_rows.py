@@ -19,15 +19,17 @@ from importlib.metadata import version
 from pathlib import Path
 
 import wordveil as wv
-from benchmarks.files import DIMS, EPSILON, WORDS, make_table
+from benchmarks.files import EPSILON, WORDS, make_table
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--cores", type=int, default=os.cpu_count())
-    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/spark.json"))
+    parser.add_argument("--dims", type=int, default=25)
+    parser.add_argument("--out", type=Path, default=None)
     chosen = parser.parse_args()
+    dims = chosen.dims
     master = f"local[{chosen.cores}]"
     words = chosen.rows * WORDS
     with tempfile.TemporaryDirectory() as place:
@@ -35,9 +37,9 @@ def main() -> None:
         make_table(wv.load_embedding(), folder / "in.csv", chosen.rows)
         peak = Peak()
         seconds = {
-            "threads": command(folder, "threads.csv", "--workers", str(chosen.cores)),
-            "spark, file": command(folder, "spark.csv", "--engine", "spark", "--master", master),
-            "spark, frame": frame(folder, master),
+            "threads": command(folder, "threads.csv", dims, "--workers", str(chosen.cores)),
+            "spark, file": command(folder, "spark.csv", dims, "--engine", "spark", "--master", master),
+            "spark, frame": frame(folder, master, dims),
         }
         worker_mb = peak.stop()
         names = [(folder / name).read_text().splitlines() for name in ("in.csv", "spark.csv")]
@@ -45,17 +47,17 @@ def main() -> None:
         assert [line.split(",")[0] for line in names[1][1:]] == before  # every row once, in order
         assert sorted(frame_rows(folder)) == sorted(int(n) for n in before)
     print(
-        f"{chosen.rows:,} rows of {WORDS} words, {DIMS} axes, {chosen.cores} cores, "
+        f"{chosen.rows:,} rows of {WORDS} words, {dims} axes, {chosen.cores} cores, "
         f"PySpark {version('pyspark')}"
     )
     for name, spent in seconds.items():
         print(f"  {name:12} {spent:7.1f} s  {words / spent / chosen.cores:8,.0f} words/s a core")
     print(f"  largest Python worker {worker_mb:.0f} MB")
     record = {
-        "made_by": "make bench-spark",
+        "made_by": "make bench-spark" if dims == 25 else f"python -m benchmarks.spark_rows --dims {dims}",
         "rows": chosen.rows,
         "words": words,
-        "dims": DIMS,
+        "dims": dims,
         "cores": chosen.cores,
         "python": platform.python_version(),
         "versions": {name: version(name) for name in ("numpy", "pyspark", "wordveil")},
@@ -63,15 +65,16 @@ def main() -> None:
         "words_per_second_a_core": {name: words / spent / chosen.cores for name, spent in seconds.items()},
         "largest_worker_mb": worker_mb,
     }
-    chosen.out.write_text(json.dumps(record, indent=2) + "\n")
+    out = chosen.out or Path(f"benchmarks/results/spark-{dims}.json")
+    out.write_text(json.dumps(record, indent=2) + "\n")
 
 
-def command(folder: Path, target: str, *options: str) -> float:
+def command(folder: Path, target: str, dims: int, *options: str) -> float:
     begun = time.perf_counter()
     subprocess.run(
         [
             str(Path(sys.executable).parent / "wordveil"), "perturb", "in.csv", target, "--text", "message",
-            "--keep", "id", "--epsilon", str(EPSILON), "--dims", str(DIMS), "--again", *options,
+            "--keep", "id", "--epsilon", str(EPSILON), "--dims", str(dims), "--again", *options,
         ],
         cwd=folder, env=os.environ | {"XDG_STATE_HOME": str(folder)}, check=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -79,14 +82,14 @@ def command(folder: Path, target: str, *options: str) -> float:
     return time.perf_counter() - begun
 
 
-def frame(folder: Path, master: str) -> float:
+def frame(folder: Path, master: str, dims: int) -> float:
     """Return how long a Spark program takes from its start to the last row, as one would write it."""
     script = f"""
 import wordveil as wv
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.master({master!r}).config("spark.ui.enabled", "false").getOrCreate()
 spark.sparkContext.setLogLevel("ERROR")
-veil = wv.Perturber(wv.Mahalanobis(wv.load_embedding().project({DIMS}), epsilon={EPSILON}))
+veil = wv.Perturber(wv.Mahalanobis(wv.load_embedding().project({dims}), epsilon={EPSILON}))
 schema = "id long, message string, label string"
 table = spark.read.csv({str(folder / "in.csv")!r}, header=True, schema=schema)
 private = wv.spark.perturb(table.repartition(16), perturber=veil, text="message", keep=["id"])

@@ -123,6 +123,64 @@ def test_pipes_of_every_format(vectors: str, folder: Path) -> None:
     assert done.stderr == b"note: left out, since not named with --keep: id, message\n"
 
 
+def test_a_pipe_that_does_not_block_loses_nothing(vectors: str, folder: Path) -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    command = [SCRIPT, "perturb", "-", "-", "--embedding", vectors, "--epsilon", "1e9"]
+    with (
+        subprocess.Popen(command, stdin=reader, stdout=subprocess.PIPE) as process,
+        os.fdopen(writer, "wb") as pipe,
+    ):
+        os.close(reader)
+        assert process.stdout is not None
+        for word in (b"tea\n", b"noon\n"):
+            pipe.write(word)
+            pipe.flush()
+            assert process.stdout.readline() == word
+        pipe.close()
+        assert process.wait(timeout=20) == 0
+
+
+def test_records_of_a_pipe_that_lack_the_column_at_first(vectors: str, folder: Path) -> None:
+    command = [
+        SCRIPT,
+        "perturb",
+        "-",
+        "-",
+        "--embedding",
+        vectors,
+        "--epsilon",
+        "1e9",
+        "--format",
+        "jsonl",
+        "--text",
+        "m",
+    ]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b'{"id": 1}\n')
+        process.stdin.flush()
+        assert process.stdout.readline() == b"{}\n"
+        out, _ = process.communicate(b'{"id": 1, "m": "Tea"}\n')
+    assert (process.returncode, out) == (0, b'{"m": "tea"}\n')
+    done = subprocess.run(command, input=b'{"id": 1}\n', capture_output=True)
+    assert done.returncode == 2
+    assert b"has no column 'm'" in done.stderr
+
+
+def test_standard_input_is_read_from_where_it_stands(vectors: str, folder: Path) -> None:
+    (folder / "in.txt").write_text("tea\nnoon\n")
+    done = subprocess.run(
+        f"(read first; {SCRIPT} perturb - out.txt --embedding {vectors} --epsilon 1e9) < in.txt",
+        shell=True, capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert (folder / "out.txt").read_text() == "noon\n"
+
+
 def test_a_seeded_pipe_gives_what_a_seeded_file_gives(vectors: str, folder: Path) -> None:
     text = "".join("tea at noon please call me now\n" for _ in range(3000))
     (folder / "in.txt").write_text(text)
@@ -193,6 +251,7 @@ def test_settings_from_a_file(folder: Path, vectors: str, capsys: pytest.Capture
     for content, told in [
         ("epsilom = 1", "there is no setting 'epsilom'. Hint: did you mean 'epsilon'?"),
         ("source = 'x'", "there is no setting 'source'"),
+        ("[perturb]", "there is no setting 'perturb'. Hint: they stand at the top level."),
         ("epsilon = 'one'", "'--epsilon'"),
         ("epsilon = true", "'epsilon' must be a number or a text"),
         ("epsilon = [1]", "'epsilon' must be a number or a text"),

@@ -15,7 +15,8 @@ import pytest
 
 import wordveil as wv
 from wordveil.engines import Engine, LocalEngine, Perturbed
-from wordveil.runs.work import Work
+from wordveil.runs import job
+from wordveil.runs.work import Progress, Work
 
 CSV = "id,message,label\n1,Book a flight to Zanzibar,ham\n2,tea at noon,spam\n3,,spam\n"
 CHOSEN: dict[str, Any] = {"text": "message", "keep": "label"}
@@ -351,6 +352,76 @@ def test_a_failure_in_a_thread_is_raised_here(tmp_path: Path, small: wv.Embeddin
     with pytest.raises(RuntimeError, match="broken"):
         wv.perturb_file(source, tmp_path / "o.csv", perturber=veil, text="message")
     assert not (tmp_path / "o.csv").exists()
+
+
+def test_a_commit_is_on_disk_before_the_journal_says_so(
+    tmp_path: Path, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the order of calls: the rows, their fsync, and only then the line of the journal and its fsync."""
+    calls: list[str] = []
+    real_sync, real_append = os.fsync, Work._append
+
+    def sync(number: int) -> None:
+        calls.append(f"sync {Path(f'/proc/self/fd/{number}').readlink().name}")
+        real_sync(number)
+
+    def append(self: Work, kind: str, facts: dict[str, Any]) -> None:
+        calls.append(kind)
+        real_append(self, kind, facts)
+
+    monkeypatch.setattr(job, "_COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(Work, "_append", append)
+    wv.perturb_file(many(tmp_path / "in.csv"), tmp_path / "out.csv", perturber=noisy, text="message")
+    expected = ["sync part", "header", "sync journal", "sync .out.csv.wordveil"]
+    expected += ["sync part", "commit", "sync journal"] * 6
+    expected += ["sync manifest", "sync private", "finished", "sync journal", f"sync {tmp_path.name}"]
+    assert calls == expected
+
+
+def test_a_change_is_noticed_at_the_next_commit(
+    tmp_path: Path, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "_COMMIT_SECONDS", 0.0)
+    source = many(tmp_path / "in.csv")
+    seen: list[int] = []
+    with pytest.raises(wv.FormatError, match="has changed"):
+        wv.perturb_file(
+            source, tmp_path / "o.csv", perturber=noisy, text="message", engine=meddle(lambda: os.utime(source)),
+            watch=lambda rows, *_: seen.append(rows),
+        )  # fmt: skip
+    assert seen == [1024, 2048]
+
+
+def test_nothing_is_put_beside_the_output_of_another(tmp_path: Path, noisy: wv.Perturber) -> None:
+    source, target = many(tmp_path / "in.csv"), tmp_path / "out.csv"
+    with pytest.raises(wv.ParameterError, match="exists already"):
+        wv.perturb_file(
+            source, target, perturber=noisy, text="message", engine=meddle(lambda: target.write_text("new"))
+        )
+    assert names(tmp_path) == [".out.csv.wordveil", "in.csv", "out.csv"]
+
+
+def test_an_open_file_as_input(tmp_path: Path, same: wv.Perturber) -> None:
+    (tmp_path / "in.csv").write_text("skipped\n" + CSV)
+    with (tmp_path / "in.csv").open("rb", buffering=0) as file:
+        file.readline()
+        run = wv.perturb_file(file, tmp_path / "out.csv", perturber=same, ledger=wv.Ledger(), **CHOSEN)
+    assert run.rows == 3
+    assert wv.Ledger().entries() == []
+
+
+def test_what_a_pipe_left_behind_makes_way(tmp_path: Path, same: wv.Perturber, source: Path) -> None:
+    with Work.claim(tmp_path / "out.csv") as work:
+        work.begin({"salt": "", "identity": "", "entry": None, "pipe": True}, b"")
+        work.commit(b"x", Progress(rows=5))
+    assert wv.perturb_file(source, tmp_path / "out.csv", perturber=same, **CHOSEN).rows == 3
+
+
+@pytest.mark.parametrize("target", ["", ".", "..", "/"])
+def test_what_is_no_name(target: str, source: Path, same: wv.Perturber) -> None:
+    with pytest.raises(wv.ParameterError, match="is not the name of a file"):
+        wv.perturb_file(source, target, perturber=same, layout=wv.Layout("csv"), **CHOSEN)
 
 
 @pytest.mark.parametrize("workers", [0, -1, 2000, 1.5, True])

@@ -10,6 +10,7 @@ import pytest
 import wordveil as wv
 from wordveil.runs import job
 from wordveil.runs.ledger import together
+from wordveil.runs.work import Work
 
 CSV = "message,other\nBook a flight,tea\n"
 
@@ -62,15 +63,160 @@ def test_other_metrics_add_up_in_their_own_terms(small: wv.Embedding) -> None:
     )
 
 
-def test_other_content_and_other_columns_are_no_repeat(
+def test_the_same_content_by_whatever_name_is_a_repeat_and_other_content_is_none(
     source: Path, tmp_path: Path, ledger: wv.Ledger, same: wv.Perturber
 ) -> None:
-    wv.perturb_file(source, tmp_path / "a.csv", perturber=same, text="message", ledger=ledger)
-    wv.perturb_file(source, tmp_path / "b.csv", perturber=same, text="other", ledger=ledger)
+    options: dict[str, Any] = {"perturber": same, "ledger": ledger}
+    wv.perturb_file(source, tmp_path / "a.csv", text="message", **options)
+    with pytest.raises(wv.ParameterError, match="this very content"):
+        wv.perturb_file(source, tmp_path / "b.csv", text="1", layout=wv.Layout(header=False), **options)
+    with pytest.raises(wv.ParameterError, match="this very content"):
+        wv.perturb_file(source, tmp_path / "b.txt", layout=wv.Layout("text"), **options)
     source.write_text(CSV + "x,y\n")
-    wv.perturb_file(source, tmp_path / "c.csv", perturber=same, text=["message", "other"], ledger=ledger)
-    assert [entry.columns for entry in ledger.entries()] == [["message"], ["other"], ["message", "other"]]
+    wv.perturb_file(source, tmp_path / "c.csv", text=["message", "other"], **options)
+    assert [entry.columns for entry in ledger.entries()] == [["message"], ["message", "other"]]
     assert all(entry.finished for entry in ledger.entries())
+
+
+def test_a_file_without_words_tells_nothing_and_is_not_counted(
+    tmp_path: Path, ledger: wv.Ledger, same: wv.Perturber
+) -> None:
+    (tmp_path / "in.csv").write_text("message\n")
+    for name in ("a.csv", "b.csv"):
+        wv.perturb_file(tmp_path / "in.csv", tmp_path / name, perturber=same, text="message", ledger=ledger)
+    assert ledger.entries() == []
+
+
+class Stopped:
+    """Runs that are stopped after 2,048 of 5,000 rows, and those that come after them."""
+
+    def __init__(self, folder: Path, veil: wv.Perturber, ledger: wv.Ledger) -> None:
+        self.folder, self.ledger = folder, ledger
+        self.options: dict[str, Any] = {"perturber": veil, "text": "m"}
+        (folder / "in.csv").write_text("m\n" + "tea\n" * 5000)
+
+    def stop(self, name: str, **more: Any) -> None:
+        def watch(rows: int, words: int, share: float) -> None:
+            if rows > 2500:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            self.run(name, watch=watch, **more)
+
+    def run(self, name: str, **more: Any) -> wv.FileRun:
+        given = {"ledger": self.ledger} | self.options | more
+        return wv.perturb_file(self.folder / "in.csv", self.folder / name, **given)
+
+    @property
+    def states(self) -> list[tuple[str, bool]]:
+        return [(Path(entry.target).name, bool(entry.finished)) for entry in self.ledger.entries()]
+
+
+@pytest.fixture
+def stopped(
+    tmp_path: Path, ledger: wv.Ledger, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch
+) -> Stopped:
+    monkeypatch.setattr(job, "_COMMIT_SECONDS", 0.0)
+    return Stopped(tmp_path, noisy, ledger)
+
+
+def test_a_target_is_the_same_however_it_is_spelled(stopped: Stopped) -> None:
+    (stopped.folder / "sub").mkdir()
+    (stopped.folder / "link").symlink_to(stopped.folder)
+    stopped.stop("sub/../a.csv")
+    stopped.run("link/a.csv", resume=True)
+    assert stopped.states == [("a.csv", True)]
+
+
+def test_a_run_that_goes_on_under_another_ledger_is_entered_there(
+    stopped: Stopped, tmp_path: Path, same: wv.Perturber
+) -> None:
+    stopped.stop("a.csv")
+    (tmp_path / "other.csv").write_text("m\nnoon\n")
+    stopped.ledger = wv.Ledger(tmp_path / "second.sqlite")
+    wv.perturb_file(
+        tmp_path / "other.csv", tmp_path / "b.csv", perturber=same, text="m", ledger=stopped.ledger
+    )
+    stopped.run("a.csv", resume=True)
+    assert stopped.states == [("b.csv", True), ("a.csv", True)]
+
+
+def test_a_run_that_goes_on_still_tells_of_the_releases_before_it(stopped: Stopped) -> None:
+    stopped.run("a.csv")
+    with pytest.warns(wv.PrivacyWarning):
+        stopped.stop("b.csv", again=True)
+    with pytest.warns(wv.PrivacyWarning):
+        run = stopped.run("b.csv", resume=True)
+    assert json.loads(run.manifest.read_text())["earlier_releases"]["known"] == 1
+    assert stopped.states == [("a.csv", True), ("b.csv", True)]
+
+
+def test_a_refusal_changes_nothing(stopped: Stopped) -> None:
+    stopped.run("a.csv")
+    with pytest.warns(wv.PrivacyWarning):
+        stopped.stop("b.csv", again=True)
+    with pytest.raises(wv.ParameterError, match="--again"):
+        stopped.run("b.csv", force=True)
+    assert stopped.states == [("a.csv", True), ("b.csv", False)]
+    with pytest.warns(wv.PrivacyWarning):
+        assert stopped.run("b.csv", resume=True).resumed_rows == 2048
+
+
+def test_a_run_that_could_not_even_begin_is_forgotten(
+    stopped: Stopped, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(wv.MachineError, match="No space left"):
+        patch.setattr(Work, "begin", full)
+        stopped.run("a.csv")
+    assert stopped.states == []
+    assert [path.name for path in stopped.folder.iterdir() if path.name.startswith(".")] == []
+
+
+def test_an_output_that_was_published_counts_even_if_nobody_could_say_so(
+    stopped: Stopped, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(job._Run, "_settle", killed)
+        stopped.run("a.csv")
+    assert (stopped.folder / "a.csv").exists()
+    assert stopped.states == [("a.csv", False)]
+    with pytest.raises(wv.ParameterError, match="--again"):
+        stopped.run("a.csv", force=True)
+    assert stopped.run("a.csv", resume=True).rows == 5000
+    assert stopped.states == [("a.csv", True)]
+
+
+def test_a_typing_mistake_costs_nothing(stopped: Stopped) -> None:
+    stopped.stop("a.csv")
+    with pytest.raises(wv.ParameterError, match="'workers'"):
+        stopped.run("a.csv", resume=True, workers=0)
+    with pytest.raises(wv.ParameterError, match="no such thing"):
+        stopped.run("a.csv", resume=True, engine=_refuse)
+    assert stopped.run("a.csv", resume=True).resumed_rows == 2048
+
+
+def _refuse(veil: wv.Perturber, key: wv.RunKey) -> Any:
+    raise wv.ParameterError("no such thing")
+
+
+def test_loose_permissions_are_tightened(stopped: Stopped) -> None:
+    stopped.run("a.csv")
+    stopped.ledger.path.chmod(0o644)
+    stopped.ledger.entries()
+    assert stat.S_IMODE(stopped.ledger.path.stat().st_mode) == 0o600
+
+
+def test_paths_of_odd_bytes(tmp_path: Path, ledger: wv.Ledger, same: wv.Perturber) -> None:
+    source = tmp_path / os.fsdecode(b"in\x8e.txt")
+    source.write_text("tea\n")
+    wv.perturb_file(source, tmp_path / os.fsdecode(b"out\x8e.txt"), perturber=same, ledger=ledger)
+    assert ledger.entries()[0].target.endswith("out\\x8e.txt")
 
 
 def test_it_is_for_its_owner_alone_and_holds_no_plain_fingerprint(

@@ -30,8 +30,10 @@ def _load(context: typer.Context, path: Path | None) -> Path | None:
         option = name.replace("-", "_")
         if option not in known:
             close = difflib.get_close_matches(option, known, n=1)
-            hint = f" Hint: did you mean '{close[0].replace('_', '-')}'?" if close else ""
-            raise FormatError(f"{path}: there is no setting '{name}'.{hint}")
+            meant = (
+                f"did you mean '{close[0].replace('_', '-')}'?" if close else "they stand at the top level."
+            )
+            raise FormatError(f"{path}: there is no setting '{name}'. Hint: {meant}")
         defaults[option] = _checked(value, known[option], f"{path}: '{name}'")
     context.default_map = defaults
     return path

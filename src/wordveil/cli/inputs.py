@@ -27,6 +27,7 @@ def opened(
     if source == "-":
         if sys.stdin is None:
             raise MachineError("Standard input is closed.")
+        os.set_blocking(sys.stdin.fileno(), True)  # else "nothing yet" would look like the end
         # Without a buffer, which a thread that is stopped while reading would hold.
         pipe = os.fdopen(sys.stdin.fileno(), "rb", buffering=0, closefd=False)
         yield cast(BinaryIO, pipe), "standard input", replace(layout, format=layout.format or "text"), ""

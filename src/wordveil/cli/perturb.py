@@ -3,7 +3,7 @@
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -38,7 +38,6 @@ _SHOWN_LETTERS: Final = 40
 _INPUT: Final = "Input and output"
 _RUN: Final = "The run"
 _POLICY: Final = "What happens around the words"
-_STDIN: Final = Path("/dev/stdin")
 
 
 def perturb(
@@ -202,9 +201,9 @@ def perturb(
         return
     if source == "-":
         layout = replace(layout, format=recognised(Path(target), layout)[0].format)
-    with _hint_when_stopped(), row_progress("perturbing") as watch:
+    with ExitStack() as stack, _hint_when_stopped(), row_progress("perturbing") as watch:
         run = perturb_file(
-            _STDIN if source == "-" else source,
+            stack.enter_context(opened("-", layout))[0] if source == "-" else source,
             target,
             perturber=veil,
             text=columns,
@@ -290,7 +289,7 @@ def _tell(run: FileRun) -> None:
 
 def _tell_left_out(columns: tuple[str, ...]) -> None:
     if columns:
-        shown = [name[:_SHOWN_LETTERS] for name in columns[:_SHOWN_COLUMNS]]
+        shown = [name[:_SHOWN_LETTERS] or "(no name)" for name in columns[:_SHOWN_COLUMNS]]
         more = f" and {len(columns) - len(shown)} more" if len(columns) > len(shown) else ""
         told = "".join(letter if letter.isprintable() else "?" for letter in ", ".join(shown))
         typer.echo(f"note: left out, since not named with --keep: {told}{more}", err=True)

@@ -14,7 +14,7 @@ from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey
 from wordveil.tables.base import Chunk
 
-__all__ = ["LocalEngine", "all_cores"]
+__all__ = ["LocalEngine", "all_cores", "checked_workers"]
 
 _MOST_WORKERS: Final = 1024
 _AHEAD: Final = 2
@@ -25,6 +25,13 @@ def all_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def checked_workers(workers: int | None) -> int:
+    """Return the number of threads that is asked for; by default as many as there are cores."""
+    if workers is None:
+        return all_cores()
+    return check_whole(workers, "workers", "LocalEngine", 1, _MOST_WORKERS)
 
 
 class _Task:
@@ -60,11 +67,7 @@ class LocalEngine(Engine):
 
     def __init__(self, veil: Perturber, key: RunKey, workers: int | None = None) -> None:
         self._veil, self._key = veil, key
-        self.workers: Final = (
-            all_cores()
-            if workers is None
-            else check_whole(workers, "workers", "LocalEngine", 1, _MOST_WORKERS)
-        )
+        self.workers: Final = checked_workers(workers)
         self._limits: Any = threadpool_limits(1, user_api="blas")
         self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._room = threading.Semaphore(self.workers * _AHEAD)

@@ -319,6 +319,9 @@ def spark_engine(master: str | None = None) -> Callable[[Perturber, RunKey], Spa
         url = f"local[{here[1] or 1},4]"
 
     def make(veil: Perturber, key: RunKey) -> SparkEngine:
+        running = pyspark.sql.SparkSession.getActiveSession()
+        if running is not None:  # somebody else's, with settings of its own, and not for us to stop
+            return SparkEngine(veil, key, running)
         builder = pyspark.sql.SparkSession.builder.appName("wordveil").master(url)
         for name, value in _SETTINGS.items():
             builder = builder.config(name, value)

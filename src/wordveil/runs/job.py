@@ -9,22 +9,23 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, BinaryIO, Final, Literal, cast
 
 from wordveil.engines import Engine, LocalEngine, Perturbed
+from wordveil.engines.local import checked_workers
 from wordveil.errors import (
+    FormatError,
     IntegrityError,
     MachineError,
     ParameterError,
     PrivacyWarning,
-    WordveilError,
     parameter_error,
 )
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey
-from wordveil.runs.ledger import Ledger, Release, together
+from wordveil.runs.ledger import Begun, Ledger, Release, Superseded, together
 from wordveil.runs.manifest import manifest, private_counts, settings, written
-from wordveil.runs.paths import Input, Targets, file_digest, publish
+from wordveil.runs.paths import Input, Targets, file_digest, publish, shown_path
 from wordveil.runs.work import Progress, Work, sync_folder
 from wordveil.tables import Chunk, Layout, Table, open_table
 from wordveil.tables.compression import Compression, compressor, packed_writer
@@ -67,7 +68,7 @@ class FileRun:
 
 
 def perturb_file(
-    source: str | Path,
+    source: str | Path | BinaryIO,
     target: str | Path,
     *,
     perturber: Perturber,
@@ -91,7 +92,8 @@ def perturb_file(
     Parameters
     ----------
     source, target : path
-        CSV, TSV, JSON Lines, Parquet or plain text, plain, .gz or .zst; both of one format.
+        CSV, TSV, JSON Lines, Parquet or plain text, plain, .gz or .zst; both of one format. The source may
+        also be an open binary file, such as a pipe; then there is nothing to resume, and no ledger.
     perturber : Perturber
         What makes text private.
     text, keep : names of columns
@@ -128,18 +130,19 @@ def perturb_file(
     """
     if not isinstance(perturber, Perturber):
         raise parameter_error("perturber", "perturb_file", "be a Perturber", perturber)
-    source, targets = Path(source), Targets.of(Path(target))
-    layout, packed_in, packed_out = _formats(source, targets.output, layout)
+    checked_workers(workers)
+    targets = Targets.of(Path(target))
+    path = Path(source) if isinstance(source, str | Path) else None
+    name = "standard input" if path is None else str(path)
+    layout, packed_in, packed_out = _formats(path, targets.output, layout)
     with ExitStack() as stack:
-        file = stack.enter_context(source.open("rb"))
-        plain = Input.is_plain(source)
+        file = cast(BinaryIO, source) if path is None else stack.enter_context(path.open("rb"))
+        plain = path is not None and Input.is_plain(path)
         if resume and not plain:
-            raise ParameterError(f"{source}: a pipe can't be read again, so that nothing can be resumed.")
-        targets.check(source)
-        size = source.stat().st_size if plain else 0
-        table = open_table(
-            file, str(source), layout, text, keep, compression=packed_in, size=size, prompt=not plain
-        )
+            raise ParameterError(f"{name}: a pipe can't be read again, so that nothing can be resumed.")
+        targets.check(path)
+        size = path.stat().st_size if path is not None and plain else 0
+        table = open_table(file, name, layout, text, keep, compression=packed_in, size=size, prompt=not plain)
         stack.callback(table.close)
         work = stack.enter_context(Work.claim(targets.output))
         run = _Run(
@@ -150,18 +153,20 @@ def perturb_file(
             key=RunKey() if key is None else key,
             make_engine=engine or (lambda veil, noise: LocalEngine(veil, noise, workers)),
             packed=packed_out,
-            input=Input(source, str(source)) if plain else None,
-            source=source,
+            input=Input(path, name) if path is not None and plain else None,
+            source=name,
             force=force,
-            ledger=ledger if plain else None,
+            ledger=ledger,
             watch=watch or (lambda *_: None),
         )
         return run.go(layout, resume=resume, again=again)
 
 
-def _formats(source: Path, target: Path, layout: Layout) -> tuple[Layout, Compression, Compression]:
-    found, packed_in = recognised(source, layout)
+def _formats(source: Path | None, target: Path, layout: Layout) -> tuple[Layout, Compression, Compression]:
     written_as, packed_out = recognised(target, layout)
+    if source is None:
+        return written_as, "", packed_out
+    found, packed_in = recognised(source, layout)
     if found.format != written_as.format:
         raise ParameterError(
             f"{target}: must be of the same format as the input, {found.format}. Hint: change its extension."
@@ -181,10 +186,11 @@ class _Run:
     make_engine: EngineMaker
     packed: Compression
     input: Input | None
-    source: Path
+    source: str
     force: bool
     ledger: Ledger | None
     watch: Watcher
+    entry: int | None = None
     earlier: dict[str, Any] | None = None
 
     def go(self, layout: Layout, *, resume: bool, again: bool) -> FileRun:
@@ -208,7 +214,7 @@ class _Run:
         """Keep what can be gone on with, and say so; else leave nothing behind."""
         rows = self.work.progress.rows
         # What is wrong with the input now, is wrong the next time too; and a pipe can't be read again.
-        hopeless = isinstance(error, WordveilError) and not isinstance(error, MachineError)
+        hopeless = isinstance(error, FormatError) and not isinstance(error, IntegrityError)
         goes_on = bool(rows) and self.input is not None and not hopeless
         if not goes_on:
             with suppress(OSError):
@@ -232,20 +238,25 @@ class _Run:
             if self.work.finished is None and not self.force:
                 self.targets.check_new()
             self.work.go_on()
-            self._take_up_entry(before["entry"], again=again)
+            if self.ledger is not None:
+                self._enter(self.ledger.take_up(before["entry"], self._release(), again=again))
             return None
+        of_a_pipe = before is not None and before["pipe"]  # which nobody can go on with
         if not self.force:
-            if before is not None and (self.work.progress.rows or self.work.finished):
+            if before is not None and not of_a_pipe and (self.work.progress.rows or self.work.finished):
                 raise ParameterError(
                     f"{self.targets.output}: a run was stopped after {self.work.progress.rows:,} rows. "
                     "Hint: --resume goes on from there, --force begins anew."
                 )
             self.targets.check_new()
-        if before is not None:
-            self._close_entry(before["entry"])
+        self._new_entry(before["entry"] if before is not None else None, again=again)
         salt = secrets.token_bytes(32)
-        entry = self._new_entry(again=again)
-        return {"salt": salt.hex(), "identity": self._identity(layout, salt), "entry": entry}
+        return {
+            "salt": salt.hex(),
+            "identity": self._identity(layout, salt),
+            "entry": self.entry,
+            "pipe": self.input is None,
+        }
 
     def _identity(self, layout: Layout, salt: bytes) -> str:
         """Return a keyed fingerprint of all that the output depends on, but for the noise."""
@@ -263,62 +274,53 @@ class _Run:
         assert self.input is not None
         return Release(
             self.input.digest,
-            str(self.source),
+            shown_path(self.source),
             self._target,
             self.table.text,
             Release.setting_of(self.veil),
         )
 
-    def _new_entry(self, *, again: bool) -> int | None:
-        if self.ledger is None:
-            return None
-        release = self._release()
-        number, entries = self.ledger.begin(release, again=again)
-        if entries:
-            before = together(release.setting, [entry.setting for entry in entries])
-            warnings.warn(f"This content is released again. {before}", PrivacyWarning, stacklevel=2)
-        self._remember([entry.setting for entry in entries], release.setting)
-        return number
-
-    def _take_up_entry(self, number: int | None, *, again: bool) -> None:
+    def _new_entry(self, before: int | None, *, again: bool) -> None:
+        """Enter this run into the ledger, and settle the one that it takes the place of."""
         if self.ledger is None:
             return
-        entries = None if number is None else self.ledger.earlier(number)
-        if entries is None:
-            number = self._new_entry(again=again)
-            assert self.work.header is not None
-            self.work.header["entry"] = number
-        else:
-            self._remember([entry.setting for entry in entries], Release.setting_of(self.veil))
+        instead = None if before is None else Superseded(before, self._target, self._is_published())
+        if self.input is not None:
+            self._enter(self.ledger.begin(self._release(), again=again, instead=instead))
+        elif instead is not None:
+            self.ledger.settle(*instead[:2], released=instead.released)
 
-    def _remember(self, before: list[dict[str, Any]], now: dict[str, Any]) -> None:
+    def _enter(self, begun: Begun) -> None:
+        self.entry = begun.number
+        before = [entry.setting for entry in begun.earlier]
         self.earlier = {"known": len(before)}
         if before:
-            self.earlier["together"] = together(now, before)
+            told = together(Release.setting_of(self.veil), before)
+            self.earlier["together"] = told
+            warnings.warn(f"This content is released again. {told}", PrivacyWarning, stacklevel=2)
 
-    def _close_entry(self, number: int | None) -> None:
-        """Settle the entry of a run that is not gone on with: if it has published, it counts."""
-        if self.ledger is not None and number is not None:
-            if self._is_published():
-                self.ledger.finish(number, self._target)
-            else:
-                self.ledger.forget(number, self._target)
+    def _settle(self, *, released: bool) -> None:
+        if self.ledger is not None and self.entry is not None:
+            self.ledger.settle(self.entry, self._target, released=released)
 
     def _is_published(self) -> bool:
         """Say whether the run that was stopped may have given its output to the world."""
         if self.work.finished is None:
             return False
         made = self.work.path(self.work.finished["made"])
-        return not made.exists() or (self.targets.output.exists() and self.targets.output.samefile(made))
+        return not made.exists() or self._is_output(made)
+
+    def _is_output(self, made: Path) -> bool:
+        return self.targets.output.exists() and self.targets.output.samefile(made)
 
     def _give_up(self) -> None:
-        if self.work.header is not None:
-            self._close_entry(self.work.header["entry"])
+        self._settle(released=False)
         self.work.remove()
 
     @property
     def _target(self) -> str:
-        return str(self.targets.output.absolute())
+        output = self.targets.output
+        return shown_path(output.parent.resolve() / output.name)
 
     def _pack(self, data: bytes) -> bytes:
         return data if self.table.assembled or not data else compressor(self.packed)(data)
@@ -397,7 +399,7 @@ class _Run:
 
     def _private(self, progress: Progress) -> dict[str, Any]:
         return private_counts(
-            input=str(self.source),
+            input=shown_path(self.source),
             left_out_columns=list(self.table.left_out),
             counts=asdict(progress.report),
             nulls=progress.nulls,
@@ -408,14 +410,16 @@ class _Run:
     def _publish(self) -> None:
         """Give the files their names, the output last; what a stopped run has published already is left."""
         assert self.work.finished is not None
+        made = self.work.path(self.work.finished["made"])
+        if made.exists() and not self.force and not self._is_output(made):
+            self.targets.check_output()  # before anything is put beside another's file
         ready = {
             self.work.path("private"): self.targets.private,
             self.work.path("manifest"): self.targets.manifest,
         }
-        for made, target in ready.items():
-            if made.exists():
-                publish(made, target, force=self.force)
-        made = self.work.path(self.work.finished["made"])
+        for beside, target in ready.items():
+            if beside.exists():
+                publish(beside, target, force=self.force)
         if made.exists():
             publish(made, self.targets.output, force=self.force)
         elif (
@@ -427,10 +431,8 @@ class _Run:
                 "Hint: --force, without --resume, begins anew."
             )
         sync_folder(self.targets.output.parent)
-        assert self.work.header is not None
-        entry = self.work.header["entry"]
-        if self.ledger is not None and entry is not None:
-            self.ledger.finish(entry, self._target)
+        # Nothing was told about anybody by an output without words.
+        self._settle(released=self.work.progress.words > 0)
 
 
 def _count(done: Perturbed, progress: Progress) -> None:

@@ -21,7 +21,7 @@ from platformdirs import user_state_path
 from wordveil.errors import MachineError, ParameterError
 from wordveil.perturber import Perturber
 
-__all__ = ["Entry", "Ledger", "Release"]
+__all__ = ["Begun", "Entry", "Ledger", "Release", "Superseded", "together"]
 
 _WAIT_SECONDS: Final = 10.0
 _TABLES: Final = """
@@ -51,6 +51,21 @@ class Entry(NamedTuple):
     target: str
     columns: list[str]
     setting: dict[str, Any]
+
+
+class Begun(NamedTuple):
+    """The number of an entry, and the releases of the same content before it."""
+
+    number: int
+    earlier: list[Entry]
+
+
+class Superseded(NamedTuple):
+    """An entry, which its target tells from those of other ledgers, and whether it released anything."""
+
+    number: int
+    target: str
+    released: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +113,9 @@ class Ledger:
         """Yield a connection inside of one transaction that nobody else writes in."""
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+            number = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+            os.chmod(number if os.chmod in os.supports_fd else self.path, 0o600)  # noqa: PTH101  # by its number
+            os.close(number)
         except OSError as error:
             raise MachineError(
                 f"The ledger {self.path} can't be written: {error.strerror}. "
@@ -122,21 +139,21 @@ class Ledger:
         with self._open() as base:
             return _entries(base, "SELECT * FROM entry ORDER BY number")
 
-    def begin(self, release: Release, *, again: bool) -> tuple[int, list[Entry]]:
+    def begin(self, release: Release, *, again: bool, instead: Superseded | None = None) -> Begun:
         """Write an entry before the work begins; return its number and the releases before it.
 
-        Raises ParameterError if there are any, unless `again`. A run to the same output that did not end has
-        released nothing, and makes way.
+        Raises ParameterError if there are any, unless `again`; then nothing is changed. A run to the same
+        output that did not end has released nothing, and makes way; `instead` says what became of another.
         """
         with self._open() as base:
+            if instead is not None:
+                _settle(base, instead)
             content = _keyed(base, release.digest)
-            same = _entries(base, "SELECT * FROM entry WHERE content = ? ORDER BY number", content)
-            earlier = []
-            for entry in same:
-                if entry.finished is None and entry.target == release.target:
-                    base.execute("DELETE FROM entry WHERE number = ?", (entry.number,))
-                elif set(entry.columns) & set(release.columns):
-                    earlier.append(entry)
+            base.execute(
+                "DELETE FROM entry WHERE content = ? AND target = ? AND finished IS NULL",
+                (content, release.target),
+            )
+            earlier = _entries(base, "SELECT * FROM entry WHERE content = ? ORDER BY number", content)
             if earlier and not again:
                 raise ParameterError(_refusal(release, earlier))
             row = base.execute(
@@ -152,30 +169,37 @@ class Ledger:
                 ),
             )
             assert row.lastrowid is not None
-            return row.lastrowid, earlier
+            return Begun(row.lastrowid, earlier)
 
-    def earlier(self, number: int) -> list[Entry] | None:
-        """Return the releases before an unfinished entry, to go on with it; None if it is not there."""
+    def take_up(self, number: int | None, release: Release, *, again: bool) -> Begun:
+        """Return the entry of a run that is gone on with, or begin one, if this ledger has none of it."""
         with self._open() as base:
-            mine = _entries(base, "SELECT * FROM entry WHERE number = ?", number)
-            if not mine:
-                return None
-            same = _entries(
-                base, "SELECT * FROM entry WHERE content = ? AND number < ?", mine[0].content, number
+            content = _keyed(base, release.digest)
+            mine = _entries(
+                base,
+                "SELECT * FROM entry WHERE number = ? AND content = ? AND target = ?",
+                number,
+                content,
+                release.target,
             )
-            return [entry for entry in same if set(entry.columns) & set(mine[0].columns)]
+            if mine:
+                query = "SELECT * FROM entry WHERE content = ? AND number < ? ORDER BY number"
+                return Begun(mine[0].number, _entries(base, query, content, mine[0].number))
+        return self.begin(release, again=again)
 
-    def finish(self, number: int, target: str) -> None:
-        """Say that the output of an entry is there. The target tells entries of another ledger apart."""
-        query = "UPDATE entry SET finished = ? WHERE number = ? AND target = ? AND finished IS NULL"
+    def settle(self, number: int, target: str, *, released: bool) -> None:
+        """Say that the output of an entry is there, or forget an entry that released nothing."""
         with self._open() as base:
-            base.execute(query, (_now(), number, target))
+            _settle(base, Superseded(number, target, released))
 
-    def forget(self, number: int, target: str) -> None:
-        """Remove the entry of a run that ended without an output."""
-        query = "DELETE FROM entry WHERE number = ? AND target = ? AND finished IS NULL"
-        with self._open() as base:
-            base.execute(query, (number, target))
+
+def _settle(base: sqlite3.Connection, entry: Superseded) -> None:
+    if entry.released:
+        change = "UPDATE entry SET finished = ? WHERE number = ? AND target = ? AND finished IS NULL"
+        base.execute(change, (_now(), entry.number, entry.target))
+    else:
+        change = "DELETE FROM entry WHERE number = ? AND target = ? AND finished IS NULL"
+        base.execute(change, (entry.number, entry.target))
 
 
 def _entries(base: sqlite3.Connection, query: str, *given: object) -> list[Entry]:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from wordveil.errors import FormatError, ParameterError
 
-__all__ = ["Input", "Targets", "file_digest", "publish"]
+__all__ = ["Input", "Targets", "file_digest", "publish", "shown_path"]
 
 _BLOCK: Final = 1 << 20
 
@@ -23,6 +23,8 @@ class Targets(NamedTuple):
     @classmethod
     def of(cls, output: Path) -> "Targets":
         """Return the files for an output."""
+        if output.name in ("", ".", ".."):
+            raise ParameterError(f"'{output}' is not the name of a file. Hint: name the output.")
         return cls(
             output,
             output.with_name(f"{output.name}.manifest.json"),
@@ -46,7 +48,21 @@ class Targets(NamedTuple):
         """Refuse to write over anything that is there."""
         for path in self:
             if path.exists():
-                raise ParameterError(f"{path} exists already. Hint: --force (force=True) replaces it.")
+                raise _exists(path)
+
+    def check_output(self) -> None:
+        """Refuse to write over an output that is there."""
+        if self.output.exists():
+            raise _exists(self.output)
+
+
+def _exists(path: Path) -> ParameterError:
+    return ParameterError(f"{path} exists already. Hint: --force (force=True) replaces it.")
+
+
+def shown_path(path: str | Path) -> str:
+    """Return a path as text that can be stored, whatever bytes it is made of."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 class Input:
@@ -112,9 +128,7 @@ def publish(made: Path, target: Path, *, force: bool) -> None:
         os.link(made, target, follow_symlinks=False)  # unlike a rename, it never replaces a file
     except FileExistsError:
         if not target.samefile(made):  # else a run before this one was stopped right here
-            raise ParameterError(
-                f"{target} exists already. Hint: --force (force=True) replaces it."
-            ) from None
+            raise _exists(target) from None
     except OSError:  # a file system without hard links
         made.rename(target)
         return

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Final
 
-from wordveil.errors import FormatError
+from wordveil.errors import FormatError, MachineError
 from wordveil.tokens import LARGEST_TEXT
 
 __all__ = ["Block", "LineError", "blocks_of_lines", "lines_of"]
@@ -38,7 +38,9 @@ def blocks_of_lines(file: BinaryIO, name: str, *, prompt: bool = False) -> Itera
     parts: list[bytes] = []
     size, line = 0, 1
     read = getattr(file, "read1", file.read) if prompt else file.read
-    while data := read(_BLOCK_BYTES):
+    while (data := read(_BLOCK_BYTES)) != b"":
+        if data is None:
+            raise MachineError(f"{name}: has nothing yet and does not wait. Hint: open it in blocking mode.")
         if line == 1 and not parts:
             data = data.removeprefix(_BOM)
         end = data.rfind(b"\n") + 1
@@ -67,7 +69,9 @@ def _decoded(data: bytes, name: str, line: int) -> Iterator[Block]:
         begin = data.rfind(b"\n", 0, error.start) + 1
         if begin:  # what is before is read, so that whoever reads it knows how many rows there were
             yield Block(data[:begin].decode("utf-8"), line)
-        raise LineError(name, line + data.count(b"\n", 0, begin), "is not valid UTF-8.") from None
+        raise LineError(
+            name, line + data.count(b"\n", 0, begin), "is not valid UTF-8. Hint: save it as UTF-8."
+        ) from None
 
 
 def lines_of(block: Block) -> list[str]:

@@ -12,8 +12,8 @@ def checked_names(text: str | Iterable[str], keep: str | Iterable[str]) -> tuple
     """Return the names of both kinds of columns, each once; refuse none to perturb, and a name in both."""
     names = [[given] if isinstance(given, str) else list(given) for given in (text, keep)]
     for each in names:
-        if not all(isinstance(name, str) and name for name in each):
-            raise ParameterError("The names of columns must be non-empty str.")
+        if not all(isinstance(name, str) for name in each):
+            raise ParameterError("The names of columns must be str.")
     chosen, kept = (list(dict.fromkeys(each)) for each in names)
     both = sorted(set(chosen) & set(kept))
     if both:
@@ -40,6 +40,6 @@ def positions(columns: Sequence[str], wanted: Iterable[str], where: str, hint: s
         if name not in columns:
             raise missing_column(name, columns, where, hint)
         if columns.count(name) > 1:
-            raise FormatError(f"{where}: has more than one column '{name}'.")
+            raise FormatError(f"{where}: has more than one column '{name}'. Hint: rename one of them.")
         found[name] = columns.index(name)
     return found

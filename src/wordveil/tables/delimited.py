@@ -36,17 +36,16 @@ class Delimited(Table):
         self._rule: dict[str, Any] = {"delimiter": delimiter, "strict": True} | quoting
         self._header, self._quotes = header, quotes
         self._carry, self._line, self._rows, self._width = "", 1, 0, 0
+        # An empty file has no columns, so that none can be missing.
+        self.text, self.kept = tuple(text), tuple(keep)
+        self._places: dict[str, int] = {}
         self._groups = self._parsed()
         self._first = next(self._groups, [])
-        self._choose(text, keep)
 
-    def _choose(self, text: list[str], keep: list[str]) -> None:
-        if not self._first:  # an empty file has no columns, so none can be missing
-            self.text, self.kept, self._places = tuple(text), tuple(keep), {}
-            return
-        names = self._first[0]
-        if not self._header:
-            names = [str(number) for number in range(1, len(names) + 1)]
+    def _choose(self, first: list[str]) -> None:
+        """Find the columns as soon as the first row is there: that is the first thing to get wrong."""
+        text, keep = self.text, self.kept
+        names = first if self._header else [str(number) for number in range(1, len(first) + 1)]
         places = positions(names, [*text, *keep], self._source.name, _NO_HEADER if self._header else "")
         self._places = dict(sorted(places.items(), key=lambda place: place[1]))
         self.text = tuple(name for name in self._places if name in text)
@@ -90,6 +89,7 @@ class Delimited(Table):
     def _checked(self, row: list[str]) -> list[str]:
         if not self._width:
             self._width = len(row)
+            self._choose(row)
         if len(row) != self._width:
             raise self._error(self._line, f"has {len(row)} fields, but there are {self._width} columns.")
         if sum(map(len, row)) > LARGEST_TEXT // 4 and sum(map(_size, row)) > LARGEST_TEXT:

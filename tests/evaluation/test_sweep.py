@@ -1,0 +1,145 @@
+"""The sweep draws from the law of the mechanism, prunes nothing that could win, and goes on from its cache."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chi2_contingency
+
+import wordveil as wv
+from wordveil.evaluation import sweep as module
+from wordveil.evaluation.sweep import Grid, sweep
+
+WORDS, DRAWS = 20, 20_000
+ALPHA = 1e-4
+"""For all words together; each gets a twentieth. A law that is 5% off in ε is found every time (below)."""
+
+
+@pytest.fixture(scope="module")
+def part(glove: wv.Embedding) -> wv.Embedding:
+    """Two thousand real words on ten axes: few enough that 20,000 draws of a word fit into memory."""
+    chosen = np.arange(0, 32_000, 16)
+    words = [glove.words[i] for i in chosen.tolist()]
+    return wv.Embedding(words, glove.vectors[chosen]).project(10)
+
+
+def p_value(a: Any, b: Any) -> float:
+    """Of the χ² test that two samples of answers are of one law; cells that expect fewer than 10 are pooled."""
+    size = max(a.max(), b.max()) + 1
+    table = np.stack([np.bincount(each, minlength=size) for each in (a, b)])
+    table = table[:, table.sum(axis=0) > 0]
+    rare = table.sum(axis=0) < 20
+    pooled = np.column_stack((table[:, ~rare], table[:, rare].sum(axis=1)))
+    pooled = pooled[:, pooled.sum(axis=0) >= 20]
+    return float(chi2_contingency(pooled).pvalue) if pooled.shape[1] > 1 else 1.0
+
+
+@pytest.mark.parametrize(("lam", "epsilon"), [(0.0, 3.0), (1.0, 6.0)])
+def test_the_same_law_as_the_mechanism(part: wv.Embedding, lam: float, epsilon: float) -> None:
+    ids = np.arange(0, 2000, 100)
+    table = module._Table(part, Grid((epsilon,), (lam,), DRAWS, seed=5))
+    # A block of its own for each word, so that tests over words are independent.
+    answers = [next(table._answers(ids[i : i + 1], i))[2][0] for i in range(WORDS)]
+    true = wv.Mahalanobis(part, epsilon, lam)
+    wrong = wv.Mahalanobis(part, epsilon * 1.05, lam)
+    stream = wv.insecure_stream(6)
+    p = [p_value(answers[i], true.perturb_ids(np.full(DRAWS, ids[i]), stream=stream)) for i in range(WORDS)]
+    assert min(p) > ALPHA / WORDS
+    planted = [
+        p_value(answers[i], wrong.perturb_ids(np.full(DRAWS, ids[i]), stream=stream)) for i in range(5)
+    ]
+    assert min(planted) < ALPHA / WORDS
+
+
+def test_pruning_changes_nothing(glove: wv.Embedding) -> None:
+    grid = Grid((1.0, 5.0, 10.0, 20.0, 40.0), (0.0, 1.0), draws=12, seed=2)
+    table = module._Table(glove, grid)
+    ids = np.arange(0, 33_000, 3000)
+    directions, radii = table._draws(ids, 0)
+    squares = table._squares[ids][:, None] + table._squares - 2.0 * (table._rows[ids] @ table._rows.T)
+    squares[np.arange(len(ids)), ids] = 0.0
+    differing = total = 0
+    for lam, epsilon, answers in table._answers(ids, 0):
+        along = (directions * table._roots[lam]).astype(np.float32) @ table._rows.T
+        steps = (2.0 * radii / grid.epsilons[epsilon]).astype(np.float32)
+        for word in range(len(ids)):
+            dense = (squares[word] - steps[word][:, None] * along).argmin(axis=1)
+            differing += int((dense != answers[word]).sum())
+            total += len(dense)
+    assert differing / total < 1e-3  # the order of two float32 operations may tell equals apart
+
+
+def test_float32_agrees_with_the_exact_search(glove: wv.Embedding) -> None:
+    found = sweep(glove, Grid((5.0, 10.0, 20.0), (0.0, 1.0)), np.arange(0, 33_000, 1000))
+    assert found.disagreement < 1e-3
+
+
+def test_known_numbers(glove: wv.Embedding) -> None:
+    """At ε = 10, as an independent benchmark has them (27.8 and 71.5); 400 words give a standard error of 0.8."""
+    found = sweep(glove, Grid((10.0,), (0.0, 1.0)), np.arange(0, 33_600, 84), workers=2)
+    n, s = found.n_w.mean(axis=2)[:, 0], found.s_w.mean(axis=2)[:, 0]
+    assert 22 < n[0] < 32
+    assert 66 < s[0] < 77
+    assert n[1] < n[0] - 10
+    assert s[1] > s[0] + 10
+
+
+def test_it_goes_on_from_its_cache(
+    part: wv.Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid = Grid((3.0,), (0.0, 1.0), draws=10)
+    seen: list[tuple[int, int]] = []
+    first = sweep(part, grid, np.arange(200), cache=tmp_path, watch=lambda *facts: seen.append(facts))
+    files = sorted(tmp_path.rglob("*.npy"))
+    assert seen[-1] == (len(files), len(files))
+    assert len(files) >= 32
+    files[3].unlink()
+    real, redone = module._Table.block, []
+
+    def counted(self: Any, ids: Any, number: int) -> Any:
+        redone.append(number)
+        return real(self, ids, number)
+
+    monkeypatch.setattr(module._Table, "block", counted)
+    second = sweep(part, grid, np.arange(200), cache=tmp_path, workers=2)
+    assert redone == [3]
+    assert (first.stays == second.stays).all()
+    assert (first.distinct == second.distinct).all()
+    sweep(part, Grid((3.0,), (0.0, 1.0), draws=10, seed=1), np.arange(200), cache=tmp_path)
+    assert len(redone) == 1 + len(files)
+
+
+def test_a_threshold_counts_only_frequent_answers(part: wv.Embedding) -> None:
+    ids = np.arange(40)
+    all_, half = (sweep(part, Grid((3.0,), (1.0,), 50, eta), ids) for eta in (0.0, 0.1))
+    assert (all_.stays == half.stays).all()
+    assert (half.distinct <= all_.distinct).all()
+    assert half.distinct.mean() < all_.distinct.mean() / 2
+
+
+def test_blocks(part: wv.Embedding) -> None:
+    found = sweep(part, Grid((3.0,), (1.0,), 5), np.arange(0, 2000, 20))
+    assert np.bincount(found.block).min() >= 3
+    assert found.block.max() + 1 >= 32
+    means = found.block_means(found.n_w)
+    assert means.shape == (1, 1, found.block.max() + 1)
+    assert means[0, 0, 2] == pytest.approx(found.n_w[0, 0, found.block == 2].mean())
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"epsilons": ()}, {"epsilons": (5.0, 1.0)}, {"epsilons": (0.0,)}, {"lams": (0.5, 0.5)}, {"lams": (2.0,)},
+        {"draws": 0}, {"draws": 70_000}, {"eta": 2.0}, {"seed": -1},
+    ],
+)  # fmt: skip
+def test_grids_are_checked(bad: dict[str, Any]) -> None:
+    with pytest.raises(wv.ParameterError):
+        Grid(**bad)
+
+
+@pytest.mark.parametrize("ids", [[], [-1], [10_000]])
+def test_words_are_checked(part: wv.Embedding, ids: list[int]) -> None:
+    with pytest.raises(wv.ParameterError, match="some of the vocabulary"):
+        sweep(part, Grid(), np.array(ids, dtype=np.int64))

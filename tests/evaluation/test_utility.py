@@ -1,0 +1,127 @@
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wordveil as wv
+from wordveil.evaluation import classifiers
+from wordveil.evaluation.classifiers import Fits, classify
+from wordveil.evaluation.datasets import LabelledTexts, load_labelled
+from wordveil.evaluation.utility import Utility, UtilityGrid, _split, utility, utility_claims
+
+SPAM = ["free money win now", "win free prize now", "money prize free call", "call now free win"]
+HAM = ["see you at home", "dinner at home tonight", "are you home", "see you tonight at dinner"]
+
+
+def data(copies: int = 15) -> LabelledTexts:
+    return LabelledTexts("made", (SPAM + HAM) * copies, ([True] * 4 + [False] * 4) * copies, "spam")
+
+
+@pytest.mark.parametrize("name", ["fasttext", "bow", "embeddings"])
+def test_each_classifier_learns_what_is_easy(name: Any, glove: wv.Embedding) -> None:
+    made = data()
+    labels = np.array(made.labels)
+    said = classify(name, made.texts, labels, ["free prize money", "you are at home", ""], glove, Fits())
+    assert said[:2].tolist() == [True, False]
+    assert said.dtype == bool
+    assert len(said) == 3
+
+
+def test_a_fit_that_ends_with_a_nan_is_tried_again_and_counted(tmp_path: Path) -> None:
+    """A stand-in for the process: it ends as after a NaN three times, and then well."""
+    count = tmp_path / "count"
+    script = (
+        "import sys; from pathlib import Path; p = Path(sys.argv[1]); n = len(p.read_text()) if p.exists() else 0; "
+        "p.write_text('x' * (n + 1)); n >= 3 or sys.exit(3); print('1\\n0')"
+    )
+    fits = Fits()
+    assert classifiers._fitted([sys.executable, "-c", script, str(count)], fits).tolist() == [True, False]
+    assert fits.failed == 3
+    for code in (3, 1):
+        with pytest.raises(wv.MachineError, match="could not be fitted"):
+            classifiers._fitted([sys.executable, "-c", f"raise SystemExit({code})"], Fits())
+
+
+def test_little_noise_leaves_all_and_much_leaves_little(glove: wv.Embedding) -> None:
+    grid = UtilityGrid((0.5, 200.0), (0.0, 1.0), repetitions=4)
+    found = utility(data(), glove.project(25), grid)
+    assert found.scores.shape == (2, 2, 4, 6)
+    accuracy = found.scores[..., 0].mean(axis=2)
+    assert (accuracy[:, 1] == 1.0).all()
+    assert (accuracy[:, 0] < 0.8).all()
+    assert (found.clean == 1.0).all()
+    rises, same = utility_claims(found)
+    assert rises.holds
+    assert same.holds
+    again = utility(data(), glove.project(25), grid)
+    assert (again.scores == found.scores).all()
+    clean = utility(data(), glove.project(25), UtilityGrid((0.5,), (1.0,), 2, test="clean"))
+    assert clean.scores.shape == (1, 1, 2, 6)
+
+
+def test_a_difference_between_lams_is_found() -> None:
+    random = np.random.default_rng(1)
+    scores = 0.8 + 0.01 * random.normal(size=(2, 2, 8, 6))
+    scores[1] += 0.1
+    grid = UtilityGrid((1.0, 5.0), (0.0, 1.0), 8)
+    verdicts = utility_claims(Utility(grid, scores, np.full((8, 6), 0.95), 0), recall=True)
+    assert not verdicts[1].holds
+    assert not verdicts[2].holds
+    assert utility_claims(Utility(grid, scores + 0.2, np.full((8, 6), 0.95), 0), recall=True)[2].holds
+
+
+def test_splits_are_stratified() -> None:
+    labels = np.array([True] * 30 + [False] * 70)
+    known, asked = _split(labels, 3)
+    assert sorted([*known, *asked]) == list(range(100))
+    assert (labels[known].sum(), len(known)) == (21, 70)
+    assert not (known[:20] == _split(labels, 4)[0][:20]).all()
+
+
+def test_the_two_data_sets_by_their_own_formats(tmp_path: Path) -> None:
+    (tmp_path / "sms.tsv").write_text('ham\tsee "you\nspam\twin, now\nham\tok\n')
+    sms = load_labelled(tmp_path / "sms.tsv")
+    assert (sms.texts, sms.labels, sms.positive) == (
+        ['see "you', "win, now", "ok"],
+        [False, True, False],
+        "spam",
+    )
+    (tmp_path / "t.csv").write_text('id,keyword,location,text,target\n1,,,"fire, now",1\n2,,,lovely day,0\n')
+    tweets = load_labelled(tmp_path / "t.csv")
+    assert (tweets.texts, tweets.labels, tweets.positive) == (["fire, now", "lovely day"], [True, False], "1")
+    (tmp_path / "any.jsonl").write_text(
+        '{"m": "a", "y": "no"}\n{"m": "b", "y": "yes"}\n{"m": null, "y": "no"}\n'
+    )
+    other = load_labelled(tmp_path / "any.jsonl", "m", "y")
+    assert (other.texts, other.labels, other.positive) == (["a", "b", ""], [False, True, False], "yes")
+    assert load_labelled(tmp_path / "any.jsonl", "m", "y", "no").labels == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "told"),
+    [
+        ("a,b\n1,2\n", {}, "which columns hold text and label"),
+        ("a,b\nx,1\ny,1\n", {"text": "a", "label": "b"}, "must have two labels. It has 1"),
+        ("a,b\nx,1\ny,2\n", {"text": "a", "label": "b", "positive": "3"}, "no record has the positive label"),
+        ("a,b\nx,1\ny,2\n", {"text": "aa", "label": "b"}, "has no column 'aa'"),
+    ],
+)
+def test_bad_data(content: str, options: dict[str, str], told: str, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text(content)
+    with pytest.raises(wv.WordveilError, match=told):
+        load_labelled(tmp_path / "in.csv", **options)
+
+
+def test_real_data(real_data: Path) -> None:
+    sms, tweets = load_labelled(real_data / "sms-spam.tsv"), load_labelled(real_data / "disaster-tweets.csv")
+    assert (len(sms.texts), sum(sms.labels)) == (5574, 747)
+    assert len(tweets.texts) == 7613
+    assert 0.42 < sum(tweets.labels) / 7613 < 0.44
+
+
+@pytest.mark.parametrize("bad", [{"repetitions": 0}, {"epsilons": (2.0, 1.0)}, {"lams": ()}, {"seed": -1}])
+def test_grids_are_checked(bad: dict[str, Any]) -> None:
+    with pytest.raises(wv.ParameterError):
+        UtilityGrid(**{"epsilons": (1.0,), "lams": (0.0,)} | bad)

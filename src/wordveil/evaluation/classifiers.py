@@ -1,6 +1,7 @@
 """Three classifiers of texts: the two of the paper, and one on mean embeddings (extra `utility`)."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 import tempfile
@@ -112,7 +113,11 @@ def _line(text: str) -> str:
 
 def _fitted(command: list[str], fits: Fits) -> NDArray[np.bool_]:
     for _ in range(_TRIES):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        # Some fits stop with a NaN because of memory that the library does not clear; this has glibc do it.
+        cleared = os.environ | {"MALLOC_PERTURB_": "255"}
+        done = subprocess.run(  # noqa: S603  # our own module
+            command, capture_output=True, text=True, check=False, env=cleared
+        )
         if done.returncode == 0:
             return np.array([line == "1" for line in done.stdout.splitlines()])
         if done.returncode != fasttext_fit.NAN:

@@ -1,7 +1,7 @@
 """Fits fastText's classifier in a process of its own: python -m wordveil.evaluation.fasttext_fit TRAIN TEST.
 
-Some fits of the library stop with a NaN, because of memory that it does not clear; in a process that has just
-begun they seldom do. Prints a label a line; ends with 3 after a NaN.
+Some fits of the library stop with a NaN, because of memory that it does not clear; a process of its own can
+be given memory that is. Prints a label a line; ends with 3 after a NaN.
 """
 
 import sys

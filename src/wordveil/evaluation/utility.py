@@ -27,7 +27,7 @@ _LEVEL: Final = 0.05
 
 
 class Scores(NamedTuple):
-    """How well a classifier does; precision, recall and F1 are about the positive label, unless it is said."""
+    """How well a classifier does; precision, recall and F1 are about the positive label, or the other one."""
 
     accuracy: float
     precision: float

@@ -65,6 +65,13 @@ def test_density(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["rows"][0]["records"] == "2"
 
 
+def test_density_of_a_known_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "sms.tsv").write_text('ham\tbook a "flight\nspam\tfree money now\n')
+    assert main(["experiment", "density", str(tmp_path / "sms.tsv"), "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)["rows"][0]
+    assert (row["records"], row["words a record"]) == ("2", "3.0 ± 0.0")
+
+
 def test_utility(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = "".join("spam\twin free money now\nham\tsee you at home\n" for _ in range(30))
     (tmp_path / "sms.tsv").write_text(rows)

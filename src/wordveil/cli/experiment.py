@@ -22,7 +22,7 @@ from wordveil.engines.local import checked_workers
 from wordveil.errors import FormatError, ParameterError
 from wordveil.evaluation.claims import Verdict
 from wordveil.evaluation.classifiers import ClassifierName
-from wordveil.evaluation.datasets import load_labelled
+from wordveil.evaluation.datasets import known_format, load_labelled
 from wordveil.evaluation.density import neighbour_distances, text_density
 from wordveil.evaluation.sweep import Grid, Sweep, sweep
 from wordveil.evaluation.utility import UtilityGrid, utility
@@ -199,7 +199,10 @@ def tell(verdicts: list[Verdict], paths: list[Path]) -> None:
 
 def texts_of(file: Path, columns: list[str]) -> Iterator[str]:
     """Yield the texts of a file, null ones as empty."""
-    with opened(str(file), Layout(), other="text") as (source, name, layout, compression):
+    known = known_format(file)
+    chosen = Layout() if known is None else known.layout
+    columns = columns or ([] if known is None else [known.text])
+    with opened(str(file), chosen, other="text") as (source, name, layout, compression):
         table = open_table(source, name, layout, columns, compression=compression)
         for chunk in table.chunks():
             for text in chain.from_iterable(chunk.texts.values()):

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from wordveil.errors import FormatError, ParameterError
 from wordveil.tables import Layout, open_table
 from wordveil.tables.files import recognised
 
-__all__ = ["LabelledTexts", "load_labelled"]
+__all__ = ["Known", "LabelledTexts", "known_format", "load_labelled"]
 
 _SMS_LABELS: Final = (b"ham\t", b"spam\t")
 _TWEET_COLUMNS: Final = b"id,keyword,location,text,target"
@@ -25,6 +25,26 @@ class LabelledTexts:
     positive: str
 
 
+class Known(NamedTuple):
+    """How a data set is laid out that is known by its content."""
+
+    layout: Layout
+    text: str
+    label: str
+    positive: str
+
+
+def known_format(path: Path) -> Known | None:
+    """Return the layout of the SMS Spam Collection or of the disaster tweets, if this is one of them."""
+    with path.open("rb") as file:
+        head = file.read(4096)
+    if head.startswith(_SMS_LABELS):
+        return Known(Layout("tsv", header=False, quotes=False), "2", "1", "spam")
+    if head.startswith(_TWEET_COLUMNS):
+        return Known(Layout("csv"), "text", "target", "1")
+    return None
+
+
 def load_labelled(
     path: Path, text: str | None = None, label: str | None = None, positive: str | None = None
 ) -> LabelledTexts:
@@ -34,14 +54,11 @@ def load_labelled(
     (`id,keyword,location,text,target`; 1 is positive) are known by their content. Of any other CSV, TSV or
     JSON Lines file the columns must be named; the rarer label is positive, unless one is chosen.
     """
-    with path.open("rb") as file:
-        head = file.read(4096)
     layout = Layout()
-    if head.startswith(_SMS_LABELS) and path.suffix != ".gz":
-        layout, text, label = Layout("tsv", header=False, quotes=False), text or "2", label or "1"
-        positive = positive or "spam"
-    elif head.startswith(_TWEET_COLUMNS):
-        text, label, positive = text or "text", label or "target", positive or "1"
+    known = known_format(path)
+    if known is not None:
+        layout, text, label = known.layout, text or known.text, label or known.label
+        positive = positive or known.positive
     if text is None or label is None:
         raise ParameterError(f"{path}: which columns hold text and label? Hint: --text and --label.")
     return _read(path, layout, text, label, positive)

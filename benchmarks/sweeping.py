@@ -41,7 +41,8 @@ def main() -> None:
         f"  sweep  {each['sweep']:7.2f} µs a draw ({swept:.0f} s)\n"
         f"  plain  {each['plain']:7.2f} µs a draw (of {chosen.plain_draws:,})\n"
         f"  {each['plain'] / each['sweep']:.1f} times as fast; peak memory {peak:.0f} MB; "
-        f"other answers than the exact search: {found.disagreement:.1e}"
+        f"other answers than the exact search: {found.disagreement.share:.1e} "
+        f"(at most {found.disagreement.high:.1e}, 95%)"
     )
     record = {
         "made_by": "python -m benchmarks.sweeping",
@@ -53,7 +54,7 @@ def main() -> None:
         "microseconds_a_draw": each,
         "ratio": each["plain"] / each["sweep"],
         "peak_mb": peak,
-        "disagreement": found.disagreement,
+        "disagreement": found.disagreement._asdict(),
     }
     chosen.out.write_text(json.dumps(record, indent=2) + "\n")
 

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from wordveil.evaluation.claims import claims, mean_interval, paper
+from wordveil.evaluation.privacy import Share
 from wordveil.evaluation.sweep import Grid, Sweep
 
 BLOCKS, SIZE = 40, 10
+NONE = Share(0.0, 0.0, 0.0)
 GRID = Grid((1.0, 5.0, 10.0, 20.0, 40.0), (0.0, 1.0))
 
 
@@ -23,10 +25,12 @@ def made(gain: float, *, shared: float = 0.0, seed: int = 0, sparse: float = 0.0
     n[:, 0], n[:, 4] = 0.5, 99.0
     stays = np.clip(n, 0, 100).round().astype(np.uint16)
     distinct = (101 - stays).astype(np.uint16)
-    return Sweep(GRID, 300, np.arange(words), block, stays, distinct, 0.0), sparseness
+    return Sweep(GRID, 300, np.arange(words), block, stays, distinct, NONE), sparseness
 
 
-def holds(sweep: Sweep, sparseness: np.ndarray, traces: tuple[float, ...] = (300.0, 300.0)) -> list[bool]:
+def holds(
+    sweep: Sweep, sparseness: np.ndarray, traces: tuple[float, ...] = (300.0, 300.0)
+) -> list[bool | None]:
     return [verdict.holds for verdict in claims(sweep, sparseness, list(traces))]
 
 
@@ -37,14 +41,24 @@ def test_what_is_there_is_found() -> None:
 def test_what_is_not_there_is_not_found() -> None:
     found = [holds(*made(0.0, shared=5.0, seed=seed)) for seed in range(100)]
     # Both one-sided tests at each of three ε at 1%/3: by chance far fewer than one in 100.
-    assert sum(row[0] for row in found) == 0
-    assert sum(row[4] for row in found) <= 5  # at 1%, and only if the sparse quarter is ahead
+    assert sum(row[0] is True for row in found) == 0
+    assert sum(row[4] is True for row in found) <= 5  # at 1%, and only if the sparse quarter is ahead
 
 
 def test_the_wrong_way_is_told() -> None:
     verdicts = claims(*made(-10.0), [300.0, 301.0])
     assert [verdict.holds for verdict in verdicts] == [False, False, True, False, False, False]
-    assert "N_w rises at ε = 5" in verdicts[1].found
+    assert "the other way go N_w at ε = 5" in verdicts[1].found
+
+
+def test_what_cannot_be_tested_is_said_to_be_so() -> None:
+    sweep, sparseness = made(10.0)
+    one_block = Sweep(GRID, 300, sweep.ids, np.zeros_like(sweep.block), sweep.stays, sweep.distinct, NONE)
+    found = claims(one_block, sparseness, [300.0, 300.0])
+    assert [verdict.holds for verdict in found] == [None, None, True, True, None, True]
+    assert str(found[0]).startswith("not tested: ")
+    still = Sweep(GRID, 300, sweep.ids, sweep.block, sweep.stays[[0, 0]], sweep.distinct[[0, 0]], NONE)
+    assert claims(still, sparseness, [300.0, 300.0])[3].holds is None
 
 
 def test_intervals_by_blocks_are_honest_where_words_are_not_independent() -> None:
@@ -70,5 +84,5 @@ def test_the_papers_numbers_are_there() -> None:
 
 def test_one_block_has_no_interval() -> None:
     sweep, _ = made(0.0)
-    one = Sweep(GRID, 300, sweep.ids, np.zeros_like(sweep.block), sweep.stays, sweep.distinct, 0.0)
+    one = Sweep(GRID, 300, sweep.ids, np.zeros_like(sweep.block), sweep.stays, sweep.distinct, NONE)
     assert mean_interval(one, one.n_w[0, 0]).high == pytest.approx(np.inf)

@@ -66,10 +66,23 @@ def test_a_difference_between_lams_is_found() -> None:
     scores = 0.8 + 0.01 * random.normal(size=(2, 2, 8, 6))
     scores[1] += 0.1
     grid = UtilityGrid((1.0, 5.0), (0.0, 1.0), 8)
-    verdicts = utility_claims(Utility(grid, scores, np.full((8, 6), 0.95), 0), recall=True)
-    assert not verdicts[1].holds
-    assert not verdicts[2].holds
-    assert utility_claims(Utility(grid, scores + 0.2, np.full((8, 6), 0.95), 0), recall=True)[2].holds
+    verdicts = utility_claims(Utility(grid, scores, np.full((8, 6), 0.95), 0), sms=True)
+    assert [verdict.holds for verdict in verdicts[1:]] == [False, False, False]
+    verdicts = utility_claims(Utility(grid, scores + 0.2, np.full((8, 6), 0.95), 0), sms=True)
+    assert [verdict.holds for verdict in verdicts[2:]] == [True, True]
+    scores[1] = scores[0] + 0.1  # the same in every repetition: as clear as can be
+    assert utility_claims(Utility(grid, scores, np.full((8, 6), 0.95), 0))[1].holds is False
+
+
+def test_what_cannot_be_tested_is_said_to_be_so() -> None:
+    for shape, grid in (
+        ((1, 2, 8, 6), UtilityGrid((1.0, 5.0), (0.0,), 8)),
+        ((2, 2, 2, 6), UtilityGrid((1.0, 5.0), (0.0, 1.0), 2)),
+    ):
+        found = Utility(grid, np.full(shape, 0.5), np.full((shape[2], 6), 0.9), 0)
+        assert utility_claims(found)[1].holds is None
+    single = Utility(UtilityGrid((1.0,), (0.0, 1.0), 8), np.full((2, 1, 8, 6), 0.5), np.full((8, 6), 0.9), 0)
+    assert utility_claims(single)[0].holds is None
 
 
 def test_splits_are_stratified() -> None:
@@ -81,22 +94,19 @@ def test_splits_are_stratified() -> None:
 
 
 def test_the_two_data_sets_by_their_own_formats(tmp_path: Path) -> None:
-    (tmp_path / "sms.tsv").write_text('ham\tsee "you\nspam\twin, now\nham\tok\n')
+    (tmp_path / "sms.tsv").write_text('ham\tsee "you\nspam\twin, now\nham\tok\n' * 4)
     sms = load_labelled(tmp_path / "sms.tsv")
-    assert (sms.texts, sms.labels, sms.positive) == (
-        ['see "you', "win, now", "ok"],
-        [False, True, False],
-        "spam",
-    )
-    (tmp_path / "t.csv").write_text('id,keyword,location,text,target\n1,,,"fire, now",1\n2,,,lovely day,0\n')
+    assert (sms.texts[:3], sms.labels[:3]) == (['see "you', "win, now", "ok"], [False, True, False])
+    assert sms.positive == "spam"
+    rows = '1,,,"fire, now",1\n2,,,lovely day,0\n' * 4
+    (tmp_path / "t.csv").write_text(f"id,keyword,location,text,target\n{rows}")
     tweets = load_labelled(tmp_path / "t.csv")
-    assert (tweets.texts, tweets.labels, tweets.positive) == (["fire, now", "lovely day"], [True, False], "1")
-    (tmp_path / "any.jsonl").write_text(
-        '{"m": "a", "y": "no"}\n{"m": "b", "y": "yes"}\n{"m": null, "y": "no"}\n'
-    )
+    assert (tweets.texts[:2], tweets.labels[:2]) == (["fire, now", "lovely day"], [True, False])
+    assert tweets.positive == "1"
+    (tmp_path / "any.jsonl").write_text('{"m": "a", "y": 0}\n{"m": "b", "y": 1}\n{"m": null, "y": 0}\n' * 4)
     other = load_labelled(tmp_path / "any.jsonl", "m", "y")
-    assert (other.texts, other.labels, other.positive) == (["a", "b", ""], [False, True, False], "yes")
-    assert load_labelled(tmp_path / "any.jsonl", "m", "y", "no").labels == [True, False, True]
+    assert (other.texts[:3], other.labels[:3], other.positive) == (["a", "b", ""], [False, True, False], "1")
+    assert load_labelled(tmp_path / "any.jsonl", "m", "y", "0").labels[:3] == [True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +114,13 @@ def test_the_two_data_sets_by_their_own_formats(tmp_path: Path) -> None:
     [
         ("a,b\n1,2\n", {}, "which columns hold text and label"),
         ("a,b\nx,1\ny,1\n", {"text": "a", "label": "b"}, "must have two labels. It has 1"),
-        ("a,b\nx,1\ny,2\n", {"text": "a", "label": "b", "positive": "3"}, "no record has the positive label"),
+        (
+            "a,b\n" + "x,1\ny,2\n" * 4,
+            {"text": "a", "label": "b", "positive": "3"},
+            "no record has the positive label",
+        ),
+        ("a,b\nx,1\ny,2\n", {"text": "a", "label": "b"}, "at least 4 records of each label"),
+        ("a,b\nx,1\ny,\n", {"text": "a", "label": "b"}, "row 2: has no label"),
         ("a,b\nx,1\ny,2\n", {"text": "aa", "label": "b"}, "has no column 'aa'"),
     ],
 )
@@ -121,7 +137,17 @@ def test_real_data(real_data: Path) -> None:
     assert 0.42 < sum(tweets.labels) / 7613 < 0.44
 
 
-@pytest.mark.parametrize("bad", [{"repetitions": 0}, {"epsilons": (2.0, 1.0)}, {"lams": ()}, {"seed": -1}])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"repetitions": 0},
+        {"epsilons": (2.0, 1.0)},
+        {"epsilons": (-1.0,)},
+        {"lams": (2.0,)},
+        {"lams": ()},
+        {"seed": -1},
+    ],
+)
 def test_grids_are_checked(bad: dict[str, Any]) -> None:
     with pytest.raises(wv.ParameterError):
         UtilityGrid(**{"epsilons": (1.0,), "lams": (0.0,)} | bad)

@@ -19,7 +19,7 @@ from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.embedding.formats.numpy_files import read_word_list
 from wordveil.engines.local import checked_workers
-from wordveil.errors import FormatError, ParameterError
+from wordveil.errors import FormatError, ParameterError, check_whole
 from wordveil.evaluation.claims import Verdict
 from wordveil.evaluation.classifiers import ClassifierName
 from wordveil.evaluation.datasets import known_format, load_labelled
@@ -28,6 +28,7 @@ from wordveil.evaluation.sweep import Grid, Sweep, sweep
 from wordveil.evaluation.utility import UtilityGrid, utility
 from wordveil.metric import Metric
 from wordveil.report.density_report import density_table, write_density
+from wordveil.report.plots import figure_class
 from wordveil.report.privacy_report import PrivacyReport
 from wordveil.report.utility_report import UtilityReport
 from wordveil.tables import Layout, open_table
@@ -68,6 +69,7 @@ def privacy(
 ) -> None:
     """N_w and S_w over ε and λ for all words of a vocabulary: their means, percentiles, and the claims."""
     grid = Grid(numbers(epsilons, "epsilons"), numbers(lams, "lams"), draws, eta, seed)
+    check_out(out)
     whole = load_embedding(embedding)
     vectors = whole if dims is None else whole.project(dims)
     ids = chosen_words(vectors, words, seed)
@@ -81,7 +83,8 @@ def privacy(
         "words": len(ids),
         "dims": vectors.dim,
         **{key: str(value) for key, value in asdict(grid).items()},
-        "disagreement with float64": found.disagreement,
+        "other answers than the exact search": f"{found.disagreement.share:.1e}, at most "
+        f"{found.disagreement.high:.1e} (95%)",
     }
     paths = report.write(out, settings) if out is not None else []
     if as_json:
@@ -115,6 +118,9 @@ def density(
     as_json: Json = False,
 ) -> None:
     """Where the words of some texts stand: the table of the paper's appendix. Prints counts, never a text."""
+    grid = Grid((epsilon,), (0.0, 1.0), draws, seed=seed)
+    check_whole(words, "words", "density", 1)
+    check_out(out)
     vectors = load_embedding(embedding)
     found = text_density(vectors, texts_of(file, text or []))
     table = density_table(file.stem, found, compare=compare_paper)
@@ -124,8 +130,8 @@ def density(
     paths = []
     if out is not None:
         chosen = np.sort(np.random.default_rng([seed, 4]).permutation(found.ids)[:words])
-        grid = Grid((epsilon,), (0.0, 1.0), draws, seed=seed)
-        drawn = run_sweep(vectors, grid, chosen, checked_workers(workers))
+        # Which words the texts hold is private, so that nothing about them is kept.
+        drawn = run_sweep(vectors, grid, chosen, checked_workers(workers), keep=False)
         paths = write_density(out, table, drawn, neighbour_distances(vectors, chosen), settings)
     if as_json:
         rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
@@ -160,6 +166,7 @@ def utility_(
     as_json: Json = False,
 ) -> None:
     """How well classifiers do that learn from perturbed text. Prints scores, never a text."""
+    check_out(out)
     data = load_labelled(file, text, label, positive)
     whole = load_embedding(embedding)
     vectors = whole if dims is None else whole.project(dims)
@@ -168,7 +175,9 @@ def utility_(
     )
     with count_progress("training") as watch:
         found = utility(data, vectors, grid, watch)
-    report = UtilityReport(data.name, data.positive, found)
+    known = known_format(file)
+    sms = known is not None and known.positive == data.positive == "spam"
+    report = UtilityReport(data.name, data.positive, found, sms=sms)
     settings = settings_of(
         data=file.name,
         records=len(data.texts),
@@ -189,10 +198,18 @@ def utility_(
     tell(report.verdicts, paths)
 
 
+def check_out(out: Path | None) -> None:
+    """Refuse, before the work begins, what could not be written after it."""
+    if out is not None:
+        if out.exists() and not out.is_dir():
+            raise ParameterError(f"{out}: is not a folder. Hint: name another.")
+        figure_class()
+
+
 def tell(verdicts: list[Verdict], paths: list[Path]) -> None:
     """Print what holds and what does not, and what was written."""
     for verdict in verdicts:
-        typer.echo(f"{'holds' if verdict.holds else 'FAILS'}: {verdict.claim}\n       {verdict.found}")
+        typer.echo(str(verdict))
     for path in paths:
         typer.echo(str(path))
 
@@ -223,7 +240,7 @@ def chosen_words(vectors: Embedding, words: str, seed: int) -> NDArray[np.int64]
     if words == "all":
         return np.arange(len(vectors))
     if words.isdecimal():
-        count = min(max(1, int(words)), len(vectors))
+        count = min(check_whole(int(words), "words", "privacy", 1), len(vectors))
         return np.sort(np.random.default_rng([seed, 3]).choice(len(vectors), count, replace=False))
     listed = [word for word in read_word_list(Path(words)) if word in vectors]
     if not listed:
@@ -233,9 +250,11 @@ def chosen_words(vectors: Embedding, words: str, seed: int) -> NDArray[np.int64]
     return np.unique(vectors.ids_of(listed))
 
 
-def run_sweep(vectors: Embedding, grid: Grid, ids: NDArray[np.int64], workers: int) -> Sweep:
+def run_sweep(
+    vectors: Embedding, grid: Grid, ids: NDArray[np.int64], workers: int, *, keep: bool = True
+) -> Sweep:
     """Run a sweep with a bar on a terminal, going on from what an earlier one has left."""
-    cache = user_cache_path("wordveil", appauthor=False) / "sweeps"
+    cache = user_cache_path("wordveil", appauthor=False) / "sweeps" if keep else None
     with count_progress("drawing") as watch:
         return sweep(vectors, grid, ids, workers=workers, cache=cache, watch=watch)
 

@@ -5,7 +5,6 @@ them as independent would understate the variance of a mean many times.
 """
 
 import json
-import math
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -13,13 +12,14 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
+from wordveil.evaluation.student import half_width, p_positive
 from wordveil.evaluation.sweep import Sweep
 
 __all__ = ["Interval", "Verdict", "claims", "mean_interval", "paper"]
 
 _LEVEL: Final = 0.01
+_LEAST_BLOCKS: Final = 30
 _MIDDLE: Final = (5.0, 10.0, 20.0)
 _PERCENTILES: Final = (5, 50, 95)
 
@@ -33,11 +33,16 @@ def paper() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A claim, whether it holds here, and the numbers that say so."""
+    """A claim, whether it holds here (None: it could not be tested), and the numbers that say so."""
 
     claim: str
-    holds: bool
+    holds: bool | None
     found: str
+
+    def __str__(self) -> str:
+        """Return it as a line for a terminal."""
+        word = {True: "holds", False: "FAILS", None: "not tested"}[self.holds]
+        return f"{word}: {self.claim}\n       {self.found}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +64,9 @@ def mean_interval(sweep: Sweep, values: NDArray[np.float64]) -> Interval:
     """
     blocks = sweep.block_means(values)
     mean, deviation = float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0
-    half = _half_width(blocks)
+    half = half_width(blocks)
     rule = 1.96 * deviation / 10.0
     return Interval(mean, deviation, mean - half, mean + half, mean - rule, mean + rule)
-
-
-def _half_width(blocks: NDArray[np.float64]) -> float:
-    if len(blocks) < 2:
-        return math.inf
-    return float(stdtrit(len(blocks) - 1, 0.975) * blocks.std(ddof=1) / math.sqrt(len(blocks)))
-
-
-def _p_positive(blocks: NDArray[np.float64]) -> float:
-    """Return the one-sided p-value of "the mean is not positive", by Student's t over blocks."""
-    count, spread = len(blocks), float(blocks.std(ddof=1)) if len(blocks) > 1 else 0.0
-    if spread == 0.0:
-        return 0.0 if blocks.mean() > 0.0 else 1.0
-    return float(1.0 - stdtr(count - 1, blocks.mean() / (spread / math.sqrt(count))))
 
 
 def claims(sweep: Sweep, sparseness: NDArray[np.float64], traces: list[float]) -> list[Verdict]:
@@ -91,43 +82,74 @@ def claims(sweep: Sweep, sparseness: NDArray[np.float64], traces: list[float]) -
         Of each λ, the trace of A.
     """
     middle = [i for i, epsilon in enumerate(sweep.grid.epsilons) if epsilon in _MIDDLE]
-    found = [_changes(sweep, middle), _monotone(sweep), _ends(sweep), _percentiles(sweep, middle)]
-    if middle:
-        found.append(_sparse_gain(sweep, middle[len(middle) // 2], sparseness))
-    return [*found, _scale(traces)]
+    return [
+        _changes(sweep, middle),
+        _monotone(sweep, middle),
+        _ends(sweep),
+        _percentiles(sweep, middle),
+        _sparse_gain(sweep, sparseness),
+        _scale(traces),
+    ]
+
+
+def _named(sweep: Sweep, middle: list[int]) -> str:
+    return ", ".join(f"{sweep.grid.epsilons[index]:g}" for index in middle)
+
+
+def _enough(sweep: Sweep, middle: list[int]) -> str:
+    """Return why nothing can be said, if so."""
+    if not middle:
+        return "none of ε = 5, 10, 20 was asked for"
+    if int(sweep.block.max()) + 1 < _LEAST_BLOCKS:
+        return f"fewer than {_LEAST_BLOCKS} blocks of words"
+    return ""
 
 
 def _changes(sweep: Sweep, middle: list[int]) -> Verdict:
-    holds, told = bool(middle), []
+    low, high = sweep.grid.lams[0], sweep.grid.lams[-1]
+    claim = (
+        f"at ε = {_named(sweep, middle) or '5, 10, 20'}, N_w falls and S_w rises from λ = {low:g} to "
+        f"λ = {high:g}, significantly"
+    )
+    if why := _enough(sweep, middle):
+        return Verdict(claim, None, why)
+    holds, told = True, []
     for index in middle:
         fall = sweep.block_means(sweep.n_w[0, index] - sweep.n_w[-1, index])
         rise = sweep.block_means(sweep.s_w[-1, index] - sweep.s_w[0, index])
-        p = max(_p_positive(fall), _p_positive(rise))
-        holds &= p < _LEVEL / max(1, len(middle))
+        p = max(p_positive(fall), p_positive(rise))
+        holds &= p < _LEVEL / len(middle)
         told.append(
             f"ε = {sweep.grid.epsilons[index]:g}: N_w {-fall.mean():+.1f}, S_w {rise.mean():+.1f} (p {_p(p)})"
         )
-    low, high = sweep.grid.lams[0], sweep.grid.lams[-1]
-    claim = f"at ε = 5, 10 and 20, N_w falls and S_w rises from λ = {low:g} to λ = {high:g}, significantly"
-    return Verdict(claim, holds, "; ".join(told) or "none of these ε was asked for")
+    return Verdict(claim, holds, "; ".join(told))
 
 
 def _p(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"= {value:.3f}"
 
 
-def _monotone(sweep: Sweep) -> Verdict:
+def _monotone(sweep: Sweep, middle: list[int]) -> Verdict:
     """Look for a step of λ that goes the other way, significantly."""
-    wrong = []
-    for index, epsilon in enumerate(sweep.grid.epsilons):
-        for step in range(len(sweep.grid.lams) - 1):
-            back = sweep.block_means(sweep.n_w[step + 1, index] - sweep.n_w[step, index])
-            if _p_positive(back) < _LEVEL:
-                wrong.append(
-                    f"ε = {epsilon:g}, λ = {sweep.grid.lams[step]:g} to {sweep.grid.lams[step + 1]:g}"
-                )
-    told = f"N_w rises at {'; '.join(wrong)}" if wrong else "at no ε does N_w rise with λ, beyond noise"
-    return Verdict("N_w falls monotonically in λ", not wrong, told)
+    claim = f"at ε = {_named(sweep, middle) or '5, 10, 20'}, N_w falls and S_w rises with every step of λ"
+    if why := _enough(sweep, middle):
+        return Verdict(claim, None, why)
+    lams, wrong = sweep.grid.lams, []
+    tests = 2 * len(middle) * (len(lams) - 1)
+    for index in middle:
+        for step in range(len(lams) - 1):
+            back = {
+                "N_w": sweep.n_w[step + 1, index] - sweep.n_w[step, index],
+                "S_w": sweep.s_w[step, index] - sweep.s_w[step + 1, index],
+            }
+            for name, values in back.items():
+                if p_positive(sweep.block_means(values)) < _LEVEL / tests:
+                    epsilon, by = sweep.grid.epsilons[index], abs(values.mean())
+                    wrong.append(
+                        f"{name} at ε = {epsilon:g}, λ = {lams[step]:g} to {lams[step + 1]:g} ({by:.2f})"
+                    )
+    told = f"the other way go {'; '.join(wrong)}" if wrong else "no step goes the other way, beyond noise"
+    return Verdict(claim, not wrong, told)
 
 
 def _ends(sweep: Sweep) -> Verdict:
@@ -136,28 +158,35 @@ def _ends(sweep: Sweep) -> Verdict:
         f"at ε = {sweep.grid.epsilons[0]:g} N_w is at most {first.max():.2f}, "
         f"at ε = {sweep.grid.epsilons[-1]:g} at least {last.min():.1f}"
     )
-    return Verdict(
-        "N_w goes to 0 at small ε and to 100 at large ε", bool(first.max() < 5 and last.min() > 90), told
-    )
+    claim = "N_w goes to 0 at small ε and to 100 at large ε"
+    if len(sweep.grid.epsilons) < 2:
+        return Verdict(claim, None, "a single ε was asked for")
+    return Verdict(claim, bool(first.max() < 5 and last.min() > 90), told)
 
 
 def _percentiles(sweep: Sweep, middle: list[int]) -> Verdict:
-    wrong = []
+    claim = "the 5th, 50th and 95th percentiles over words move the same way as the means"
+    if not middle:
+        return Verdict(claim, None, "none of ε = 5, 10, 20 was asked for")
+    wrong, moved, ties = [], 0, 0
     for index in middle:
         for percentile in _PERCENTILES:
             stays = np.percentile(sweep.n_w[:, index], percentile, axis=1)
             answers = np.percentile(sweep.s_w[:, index], percentile, axis=1)
             if stays[-1] > stays[0] or answers[-1] < answers[0]:
                 wrong.append(f"{percentile}th at ε = {sweep.grid.epsilons[index]:g}")
-    told = f"not the {', '.join(wrong)}" if wrong else "all of them, at every ε of 5, 10 and 20"
-    claim = "the 5th, 50th and 95th percentiles over words move the same way as the means"
-    return Verdict(claim, bool(middle) and not wrong, told)
+            still = stays[-1] == stays[0] and answers[-1] == answers[0]
+            ties, moved = ties + still, moved + (not still)
+    told = f"not the {', '.join(wrong)}" if wrong else f"{moved} of them do, {ties} stay where they are"
+    return Verdict(claim, None if not moved else not wrong, told)
 
 
-def _sparse_gain(sweep: Sweep, index: int, sparseness: NDArray[np.float64]) -> Verdict:
+def _sparse_gain(sweep: Sweep, sparseness: NDArray[np.float64]) -> Verdict:
+    """Compare at the ε at which about half of the words stay: elsewhere there is little to gain."""
+    claim = "words in sparse regions gain most"
+    index = int(np.abs(sweep.n_w[0].mean(axis=1) - 50.0).argmin())
     gain = sweep.n_w[0, index] - sweep.n_w[-1, index]
     low, high = np.percentile(sparseness, [25, 75])
-    sparse, dense = gain[sparseness >= high], gain[sparseness <= low]
     # Within a block the words share directions; over blocks, differences of means are independent.
     both = []
     for number in range(int(sweep.block.max()) + 1):
@@ -165,14 +194,15 @@ def _sparse_gain(sweep: Sweep, index: int, sparseness: NDArray[np.float64]) -> V
         a, b = gain[mine & (sparseness >= high)], gain[mine & (sparseness <= low)]
         if len(a) and len(b):
             both.append(a.mean() - b.mean())
-    p = _p_positive(np.array(both)) if len(both) > 1 else 1.0
+    if len(both) < _LEAST_BLOCKS:
+        return Verdict(claim, None, f"fewer than {_LEAST_BLOCKS} blocks hold both sparse and dense words")
+    sparse, dense = gain[sparseness >= high].mean(), gain[sparseness <= low].mean()
+    p = p_positive(np.array(both))
     told = (
-        f"at ε = {sweep.grid.epsilons[index]:g} N_w falls by {sparse.mean():.1f} in the sparsest quarter of "
-        f"the words and by {dense.mean():.1f} in the densest (p {_p(p)})"
+        f"at ε = {sweep.grid.epsilons[index]:g} N_w falls by {sparse:.1f} in the sparsest quarter of the "
+        f"words and by {dense:.1f} in the densest (p {_p(p)})"
     )
-    return Verdict(
-        "words in sparse regions gain most", bool(sparse.mean() > dense.mean() and p < _LEVEL), told
-    )
+    return Verdict(claim, bool(sparse > dense and p < _LEVEL), told)
 
 
 def _scale(traces: list[float]) -> Verdict:

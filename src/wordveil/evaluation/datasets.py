@@ -1,7 +1,7 @@
 """Labelled texts: any table with a text and a label column, and two public data sets by their own formats."""
 
-from dataclasses import dataclass, replace
-from itertools import chain
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -11,6 +11,7 @@ from wordveil.tables.files import recognised
 
 __all__ = ["Known", "LabelledTexts", "known_format", "load_labelled"]
 
+_LEAST: Final = 4  # so that there is something to learn from and to be tested on
 _SMS_LABELS: Final = (b"ham\t", b"spam\t")
 _TWEET_COLUMNS: Final = b"id,keyword,location,text,target"
 
@@ -69,13 +70,20 @@ def _read(path: Path, layout: Layout, text: str, label: str, positive: str | Non
     if found.format in ("parquet", "text"):
         raise FormatError(f"{path}: labelled texts must be CSV, TSV or JSON Lines.")
     with path.open("rb") as file:
-        table = open_table(file, str(path), replace(found), [text, label], compression=compression)
-        chunks = [chunk.texts for chunk in table.chunks()]
-    texts = [each or "" for each in chain.from_iterable(chunk[text] for chunk in chunks)]
-    labels = [each or "" for each in chain.from_iterable(chunk[label] for chunk in chunks)]
-    kinds = sorted(set(labels), key=labels.count)
+        table = open_table(file, str(path), found, text, label, compression=compression)
+        texts: list[str] = []
+        labels: list[str] = []
+        for chunk in table.chunks():
+            texts += [each or "" for each in chunk.texts[text]]
+            labels += [each or "" for each in table.values(chunk, label)]
+    if "" in labels:
+        raise FormatError(f"{path}, row {labels.index('') + 1}: has no label. Hint: leave such rows out.")
+    counts = Counter(labels)
+    kinds = sorted(counts, key=lambda kind: counts[kind])
     if len(kinds) != 2:
         raise FormatError(f"{path}: must have two labels. It has {len(kinds)}.")
+    if counts[kinds[0]] < _LEAST:
+        raise FormatError(f"{path}: must have at least {_LEAST} records of each label.")
     chosen = kinds[0] if positive is None else positive
     if chosen not in kinds:
         raise ParameterError(

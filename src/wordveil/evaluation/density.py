@@ -86,6 +86,8 @@ def text_density(embedding: Embedding, texts: Iterable[str]) -> Density:
     order = np.argsort(distances, kind="stable")
     count = min(_EXTREMES, len(used) // 2)
     densest, sparsest = order[:count], order[-count:]
+    if not distances.any():
+        raise FormatError("All words of the texts have the same vector.")
     least = distances[distances > 0.0].min()
     return Density(
         len(lengths),

@@ -14,6 +14,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,18 +27,20 @@ from threadpoolctl import threadpool_limits
 from wordveil.embedding import Embedding
 from wordveil.embedding.atomic import atomic_write
 from wordveil.errors import ParameterError, check_real, check_whole
+from wordveil.evaluation.privacy import Share, clopper_pearson
 from wordveil.metric import Metric
 from wordveil.nearest import ScreenedSearch
 from wordveil.noise import check_epsilon
 
 __all__ = ["Grid", "Sweep", "sweep"]
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _LARGEST_BLOCK: Final = 128
 _LEAST_BLOCKS: Final = 32
 _FEW: Final = 20
 _SLACK: Final = 1.0 + 1e-4  # for the rounding of float32
-_TINY: Final = 1e-3
+_TINY: Final = 1e-5
+_PIECE: Final = 512
 _SAMPLE_BLOCK: Final = 1 << 30
 
 Ints = NDArray[np.int64]
@@ -87,8 +90,8 @@ class Sweep:
         Which block each word was drawn in.
     stays, distinct : arrays of shape (λ, ε, words)
         How often each word stayed, and how many answers it had.
-    disagreement : float
-        Which share of a sample of draws the float64 search answers otherwise.
+    disagreement : Share
+        Which share of a sample of draws the exact search answers otherwise, with its 95% interval.
     """
 
     grid: Grid
@@ -97,7 +100,7 @@ class Sweep:
     block: Ints
     stays: Counts
     distinct: Counts
-    disagreement: float
+    disagreement: Share
 
     @cached_property
     def n_w(self) -> NDArray[np.float64]:
@@ -195,8 +198,9 @@ def _cached(
 ) -> tuple[Counts, Counts]:
     path = None if folder is None else folder / f"{number:05d}.npy"
     if path is not None and path.exists():
-        both = np.load(path, allow_pickle=False)
-        return both[0], both[1]
+        with suppress(ValueError, EOFError, IndexError):  # a damaged block is drawn again
+            both = np.load(path, allow_pickle=False)
+            return both[0], both[1]
     stayed, answers = make()
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -206,16 +210,27 @@ def _cached(
 
 
 class _Table:
-    """The vocabulary in the eigenbasis, in float32, and what a block of words needs of it."""
+    """The vocabulary in the eigenbasis, around its centroid, and what a block of words needs of it.
+
+    Of equal vectors the mechanism answers with the first, so that only the first stands here.
+    """
 
     def __init__(self, embedding: Embedding, grid: Grid) -> None:
         embedding.verify()
         self._grid = grid
         metrics = [Metric.from_embedding(embedding, lam) for lam in grid.lams]
-        exact = embedding.vectors.astype(np.float64) @ metrics[0].axes
-        self._exact = exact
-        self._rows = exact.astype(np.float32)
-        self._squares = np.einsum("ij,ij->i", exact, exact).astype(np.float32)
+        firsts: dict[bytes, int] = {}
+        places = [
+            firsts.setdefault(vector.tobytes(), len(firsts)) for vector in embedding.vectors + np.float32(0.0)
+        ]
+        self._place = np.array(places)
+        self._first = np.full(len(firsts), len(places))
+        np.minimum.at(self._first, self._place, np.arange(len(places)))
+        exact = embedding.vectors[self._first].astype(np.float64) @ metrics[0].axes
+        self._exact = exact - exact.mean(axis=0)
+        self._rows = self._exact.astype(np.float32)
+        self._squares = np.einsum("ij,ij->i", self._exact, self._exact)
+        self._tiny = _TINY * float(self._squares.max())
         self._roots = [np.sqrt(metric.scales) for metric in metrics]
 
     def block(self, ids: Ints, number: int) -> tuple[Counts, Counts]:
@@ -227,7 +242,7 @@ class _Table:
             stays[lam, epsilon] = np.count_nonzero(answers == ids[:, None], axis=1)
             for word, row in enumerate(answers):
                 _, counts = np.unique(row, return_counts=True)
-                distinct[lam, epsilon, word] = np.count_nonzero(counts >= grid.eta * grid.draws)
+                distinct[lam, epsilon, word] = np.count_nonzero(counts / grid.draws >= grid.eta)
         return stays, distinct
 
     def _draws(self, ids: Ints, number: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -240,31 +255,47 @@ class _Table:
     def _answers(self, ids: Ints, number: int) -> Iterator[tuple[int, int, Ints]]:
         """Yield the answers to all draws of all words of a block, (words, draws), at each setting."""
         directions, radii = self._draws(ids, number)
-        squares = self._squares[ids][:, None] + self._squares - 2.0 * (self._rows[ids] @ self._rows.T)
-        squares[np.arange(len(ids)), ids] = 0.0
+        own = self._place[ids]
+        squares = self._distances(own)
         for lam, root in enumerate(self._roots):
-            along = (directions * root).astype(np.float32) @ self._rows.T
-            for epsilon, value in enumerate(self._grid.epsilons):
-                steps = (2.0 * radii / value).astype(np.float32)
-                yield lam, epsilon, _nearest(ids, squares, along, steps)
+            answers = np.empty((len(self._grid.epsilons), *radii.shape), np.int64)
+            for start in range(0, self._grid.draws, _PIECE):
+                part = slice(start, start + _PIECE)
+                along = (directions[part] * root).astype(np.float32) @ self._rows.T
+                for epsilon, value in enumerate(self._grid.epsilons):
+                    steps = (2.0 * radii[:, part] / value).astype(np.float32)
+                    found = _nearest(own, squares, along, steps, self._tiny)
+                    answers[epsilon, :, part] = self._first[found]
+            for epsilon in range(len(self._grid.epsilons)):
+                yield lam, epsilon, answers[epsilon]
 
-    def disagreement(self, ids: Ints, words: int = 40, draws: int = 25) -> float:
-        """Return which share of some draws the exact search answers otherwise."""
+    def _distances(self, own: Ints) -> NDArray[np.float32]:
+        """Return D² from each of some words to all; in float64, since near ones cancel, and then rounded."""
+        squares = self._squares[own][:, None] + self._squares - 2.0 * (self._exact[own] @ self._exact.T)
+        squares[np.arange(len(own)), own] = 0.0
+        return np.asarray(np.maximum(squares, 0.0), dtype=np.float32)
+
+    def disagreement(self, ids: Ints, words: int = 40, draws: int = 25) -> Share:
+        """Return which share of some draws the exact search answers otherwise, with its interval."""
         sample = ids[np.unique(np.linspace(0, len(ids) - 1, min(words, len(ids))).astype(np.int64))]
         directions, radii = self._draws(sample, _SAMPLE_BLOCK)
         search = ScreenedSearch(self._exact)
         wrong = total = 0
         for lam, epsilon, answers in self._answers(sample, _SAMPLE_BLOCK):
             steps = radii[:, :draws, None] / self._grid.epsilons[epsilon]
-            points = self._exact[sample][:, None] + steps * directions[:draws] * self._roots[lam]
+            points = self._exact[self._place[sample]][:, None] + steps * directions[:draws] * self._roots[lam]
             found = search.nearest(points.reshape(-1, points.shape[-1])).reshape(points.shape[:2])
-            wrong += int(np.count_nonzero(found != answers[:, :draws]))
+            wrong += int(np.count_nonzero(self._first[found] != answers[:, :draws]))
             total += found.size
-        return wrong / total
+        return clopper_pearson(wrong, total)
 
 
 def _nearest(
-    ids: Ints, squares: NDArray[np.float32], along: NDArray[np.float32], steps: NDArray[np.float32]
+    own: Ints,
+    squares: NDArray[np.float32],
+    along: NDArray[np.float32],
+    steps: NDArray[np.float32],
+    tiny: float,
 ) -> Ints:
     """Return the answers, (words, draws): the least of squares - step·along, over those that can be it.
 
@@ -276,14 +307,14 @@ def _nearest(
     for draw, line in enumerate(along):
         top = int(line.argmax())
         least = float(line[top]) - float((squares[:, top] / steps[:, draw]).max()) * _SLACK
-        left = np.flatnonzero(line >= least - _TINY)
+        left = np.flatnonzero(line >= least - tiny)
         if len(left) * _FEW > len(line):
             far.append(draw)
             continue
         scores = squares[:, left] - steps[:, draw, None] * line[left]
         answers[:, draw] = left[scores.argmin(axis=1)]
     if far:
-        _nearest_far(ids, squares, along, steps, np.array(far), answers)
+        _nearest_far(own, squares, along, steps, np.array(far), answers, tiny)
     return answers
 
 
@@ -294,13 +325,14 @@ def _nearest_far(
     steps: NDArray[np.float32],
     draws: Ints,
     answers: Ints,
+    tiny: float,
 ) -> None:
     """Fill in the answers to those draws, word by word: only u with D² ≤ step·(max a - a_w) can win."""
     most = along[draws].max(axis=1)
     buffer = np.empty(along.shape[1], np.float32)
     for word, own in enumerate(ids.tolist()):
         mine, row = steps[word, draws], squares[word]
-        bound = float((mine * (most - along[draws, own])).max()) * _SLACK + _TINY
+        bound = float((mine * (most - along[draws, own])).max()) * _SLACK + tiny
         left = np.flatnonzero(row <= bound)
         if len(left) * 3 < len(row):
             scores = row[left] - mine[:, None] * along[draws[:, None], left]

@@ -46,7 +46,7 @@ def density_table(name: str, found: Density, *, compare: bool) -> StatTable:
             )
     header = (
         "texts", "records", "words a record", "vocabulary", "d_max/d_min", "sparsest 50 / densest 50",
-        "records with one of the sparsest 50",
+        "share of records with a given one of the sparsest 50",
     )  # fmt: skip
     return StatTable("Where the words of these texts stand", header, tuple(rows))
 

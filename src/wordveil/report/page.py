@@ -24,7 +24,10 @@ figcaption { font-size: .9rem; color: #444; }
 .verdict { border-left: .35rem solid #999; padding: .3rem .8rem; margin: .6rem 0; }
 .holds { border-color: #0072b2; } .fails { border-color: #d55e00; }
 .verdict b { display: block; } footer { margin-top: 3rem; font-size: .8rem; color: #555; }
-@media print { body { max-width: none; font-size: 11pt; } figure, table, .verdict { break-inside: avoid; } }
+@media print { body { max-width: none; font-size: 10pt; }
+  figure, table, .verdict { break-inside: avoid; }
+  .wide { overflow: visible; }
+  th, td { white-space: normal; overflow-wrap: anywhere; padding: .2rem .4rem; } }
 """
 
 
@@ -52,9 +55,10 @@ class Page:
         picture = svg[svg.index("<svg") :]
         self.parts.append(f"<figure>{picture}<figcaption>{html.escape(caption)}</figcaption></figure>")
 
-    def verdict(self, claim: str, *, holds: bool, found: str) -> None:
+    def verdict(self, claim: str, *, holds: bool | None, found: str) -> None:
         """Add a claim and whether it holds."""
-        kind, word = ("holds", "holds") if holds else ("fails", "does not hold")
+        kinds = {True: ("holds", "holds"), False: ("fails", "does not hold"), None: ("", "was not tested")}
+        kind, word = kinds[holds]
         self.parts.append(
             f'<div class="verdict {kind}"><b>{html.escape(claim)}: {word}</b>{html.escape(found)}</div>'
         )

@@ -12,7 +12,7 @@ from wordveil.evaluation.claims import Interval, Verdict, claims, mean_interval,
 from wordveil.evaluation.sweep import Sweep
 from wordveil.report.figures import Line, lines_figure, save_figure, svg_of
 from wordveil.report.page import Page
-from wordveil.report.tables import StatTable
+from wordveil.report.tables import StatTable, finite
 
 __all__ = ["PrivacyReport"]
 
@@ -120,7 +120,7 @@ class PrivacyReport:
                     named = {f"p{p}": level for p, level in zip(_PERCENTILES, levels, strict=True)}
                     rows.append(
                         {"statistic": statistic, "dims": self.sweep.dim, "lam": lam, "epsilon": epsilon}
-                        | asdict(interval)
+                        | {name: finite(value) for name, value in asdict(interval).items()}
                         | named
                     )
         return rows
@@ -169,8 +169,8 @@ class PrivacyReport:
         page.text(
             "Intervals of 95%. Words of a block share the directions of their noise, so that ours go by the "
             f"means of {int(self.sweep.block.max()) + 1} blocks; the paper's rule is mean ± 1.96·std/√100. "
-            "Drawn in float32; of a sample of draws, the float64 search answers this share otherwise: "
-            f"{self.sweep.disagreement:.1e}."
+            "Drawn in float32; of a sample of draws, the exact search answers this share otherwise: "
+            f"{self.sweep.disagreement.share:.1e}, at most {self.sweep.disagreement.high:.1e} (95%)."
         )
         page.settings(settings)
         return page.whole()
@@ -180,7 +180,7 @@ class PrivacyReport:
             (
                 f"{row['statistic']}, λ = {row['lam']:g}, ε = {row['epsilon']:g}",
                 f"{row['mean']:.2f}",
-                f"{row['low']:.2f} to {row['high']:.2f}",
+                "" if row["low"] is None else f"{row['low']:.2f} to {row['high']:.2f}",
                 f"{row['paper_low']:.2f} to {row['paper_high']:.2f}",
             )
             for row in self.facts()

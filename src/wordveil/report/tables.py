@@ -3,12 +3,20 @@
 import csv
 import html
 import io
+import math
+import re
 from dataclasses import dataclass
+from typing import Final
 
 from rich.table import Table as RichTable
 from rich.text import Text
 
-__all__ = ["StatTable"]
+__all__ = ["StatTable", "finite"]
+
+
+def finite(value: float) -> float | None:
+    """Return a number that JSON can hold: None stands for one without end."""
+    return value if math.isfinite(value) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +39,9 @@ class StatTable:
 
     def rich(self) -> RichTable:
         """Return it for a terminal."""
-        table = RichTable(title=self.title, title_justify="left", title_style="bold")
+        table = RichTable(title=Text(self.title), title_justify="left", title_style="bold")
         for number, name in enumerate(self.columns):
-            table.add_column(name, justify="right" if number else "left")
+            table.add_column(Text(name), justify="right" if number else "left")
         for row in self.rows:
             table.add_row(*(Text(cell) for cell in row))
         return table
@@ -47,7 +55,11 @@ class StatTable:
     def markdown(self) -> str:
         """Return it as Markdown."""
         lines = [self.columns, ("---",) * len(self.columns), *self.rows]
-        bars = "\n".join("|" + "|".join(c if c == "---" else f" {c} " for c in row) + "|" for row in lines)
+        cells = [
+            [cell if cell == "---" else f" {cell.replace('|', chr(92) + '|')} " for cell in row]
+            for row in lines
+        ]
+        bars = "\n".join(f"|{'|'.join(row)}|" for row in cells)
         return f"**{self.title}**\n\n{bars}"
 
     def latex(self) -> str:
@@ -72,19 +84,19 @@ class StatTable:
         )
 
 
-_SYMBOLS = {
+_SYMBOLS: Final = {
+    "N_w": r"$N_w$",
+    "S_w": r"$S_w$",
     "ε": r"$\varepsilon$",
     "λ": r"$\lambda$",
     "±": r"$\pm$",
-    "N_w": r"$N_w$",
-    "S_w": r"$S_w$",
-    "%": r"\%",
-    "&": r"\&",
-    "#": r"\#",
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{symbol: f"\\{symbol}" for symbol in "&%$#_{}"},
 }
+_SPECIAL: Final = re.compile("|".join(map(re.escape, _SYMBOLS)))
 
 
 def _latex(cell: str) -> str:
-    for symbol, written in _SYMBOLS.items():
-        cell = cell.replace(symbol, written)
-    return cell
+    return _SPECIAL.sub(lambda found: _SYMBOLS[found[0]], cell)

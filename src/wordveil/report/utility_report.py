@@ -10,7 +10,7 @@ from wordveil.evaluation.claims import Verdict
 from wordveil.evaluation.utility import Scores, Utility, utility_claims
 from wordveil.report.figures import Line, lines_figure, save_figure, svg_of
 from wordveil.report.page import Page
-from wordveil.report.tables import StatTable
+from wordveil.report.tables import StatTable, finite
 
 __all__ = ["UtilityReport"]
 
@@ -28,12 +28,13 @@ class UtilityReport:
         The label that precision and recall are about.
     found : Utility
         The scores.
+    sms : bool
+        Whether this is the SMS Spam Collection, about which the paper has a claim of its own.
     """
 
-    def __init__(self, name: str, positive: str, found: Utility) -> None:
+    def __init__(self, name: str, positive: str, found: Utility, *, sms: bool = False) -> None:
         self.name, self.positive, self.found = name, positive, found
-        claims = utility_claims(found, recall=positive == "spam") if found.grid.repetitions > 1 else []
-        self.verdicts: list[Verdict] = claims
+        self.verdicts: list[Verdict] = utility_claims(found, sms=sms)
 
     def tables(self) -> list[StatTable]:
         """Return a table for each score: ε across, λ down, the unperturbed benchmark below."""
@@ -52,7 +53,7 @@ class UtilityReport:
 
     def _cell(self, values: Any) -> str:
         mean, half = self.found.interval(values)
-        return f"{mean:.3f} ± {half:.3f}" if not math.isnan(half) else f"{mean:.3f}"
+        return f"{mean:.3f} ± {half:.3f}" if math.isfinite(half) else f"{mean:.3f}"
 
     def figure(self) -> Any:
         """Return accuracy, precision and recall against ε, a line for each λ, the benchmark across."""
@@ -77,12 +78,20 @@ class UtilityReport:
         rows = []
         for number, score in enumerate(Scores._fields):
             mean, half = self.found.interval(self.found.clean[:, number])
-            rows.append({"score": score, "lam": None, "epsilon": None, "mean": mean, "half_width": half})
+            rows.append(
+                {"score": score, "lam": None, "epsilon": None, "mean": mean, "half_width": finite(half)}
+            )
             for i, lam in enumerate(grid.lams):
                 for j, epsilon in enumerate(grid.epsilons):
                     mean, half = self.found.interval(self.found.scores[i, j, :, number])
                     rows.append(
-                        {"score": score, "lam": lam, "epsilon": epsilon, "mean": mean, "half_width": half}
+                        {
+                            "score": score,
+                            "lam": lam,
+                            "epsilon": epsilon,
+                            "mean": mean,
+                            "half_width": finite(half),
+                        }
                     )
         return rows
 

@@ -69,6 +69,10 @@ class Table(ABC):
     def encode(self, chunk: Chunk, answers: Answers) -> bytes:
         """Return the rows of a chunk as they are written, with the answers in place of its texts."""
 
+    def values(self, chunk: Chunk, name: str) -> list[str | None]:
+        """Return a kept column of a chunk as it is written; only tables of text can tell."""
+        raise NotImplementedError
+
     def close(self) -> None:
         """Let go of what the table opened itself; the file that it was given stays open."""
         return

@@ -119,6 +119,10 @@ class Delimited(Table):
         self._first = []
         yield from self._groups
 
+    def values(self, chunk: Chunk, name: str) -> list[str | None]:
+        """Return a kept column of a chunk."""
+        return list(chunk.rest[name])
+
     def head(self) -> bytes:
         """Return the names of the columns that are written."""
         return self._written([list(self._places)]) if self._header and self._places else b""

@@ -108,6 +108,11 @@ class JsonLines(Table):
     def _letters(self, record: _Record) -> int:
         return sum(len(record.get(name) or "") for name in self.text)
 
+    def values(self, chunk: Chunk, name: str) -> list[str | None]:
+        """Return a kept column of a chunk; what is no text, as it is written."""
+        found = [record.get(name) for record in chunk.rest]
+        return [each if each is None or type(each) is str else _written(each) for each in found]
+
     def encode(self, chunk: Chunk, answers: Answers) -> bytes:
         """Return an object a line; what is absent in a record stays absent."""
         lines = []
@@ -117,9 +122,14 @@ class JsonLines(Table):
         return "".join(lines).encode("utf-8")
 
     def _line(self, record: _Record) -> str:
-        line = f"{_WRITE(record)}\n"
-        try:
-            line.encode("utf-8")
-        except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can tell
-            line = f"{json.dumps(record)}\n"
-        return _MARKED.sub(r"\1", line) if _MARK in line else line
+        return f"{_written(record)}\n"
+
+
+def _written(value: Any) -> str:
+    """Return a value as JSON, with every number as it was."""
+    written = _WRITE(value)
+    try:
+        written.encode("utf-8")
+    except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can tell
+        written = json.dumps(value)
+    return _MARKED.sub(r"\1", written) if _MARK in written else written

@@ -19,7 +19,7 @@ import numpy as np
 
 import wordveil as wv
 from wordveil.engines import base as engines_base
-from wordveil.runs import job
+from wordveil.runs import run as run_module
 from wordveil.tables import base, parquet
 
 ROWS = 60
@@ -67,7 +67,7 @@ def killing_at(number: int) -> None:
 
 def main() -> None:
     folder, suffix = Path(sys.argv[1]), sys.argv[2]
-    job._COMMIT_SECONDS = 0.0  # type: ignore[misc]
+    run_module._COMMIT_SECONDS = 0.0  # type: ignore[misc]
     base._CHUNK_ROWS = parquet._CHUNK_ROWS = 10  # type: ignore[misc]
     source, target = folder / f"in.{suffix}", folder / f"out.{suffix}"
     write(source, suffix)

@@ -15,7 +15,7 @@ import pytest
 
 import wordveil as wv
 from wordveil.engines import Engine, LocalEngine, Perturbed
-from wordveil.runs import job
+from wordveil.runs import run as run_module
 from wordveil.runs.work import Progress, Work
 
 CSV = "id,message,label\n1,Book a flight to Zanzibar,ham\n2,tea at noon,spam\n3,,spam\n"
@@ -369,7 +369,7 @@ def test_a_commit_is_on_disk_before_the_journal_says_so(
         calls.append(kind)
         real_append(self, kind, facts)
 
-    monkeypatch.setattr(job, "_COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(run_module, "_COMMIT_SECONDS", 0.0)
     monkeypatch.setattr(os, "fsync", sync)
     monkeypatch.setattr(Work, "_append", append)
     wv.perturb_file(many(tmp_path / "in.csv"), tmp_path / "out.csv", perturber=noisy, text="message")
@@ -382,7 +382,7 @@ def test_a_commit_is_on_disk_before_the_journal_says_so(
 def test_a_change_is_noticed_at_the_next_commit(
     tmp_path: Path, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job, "_COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(run_module, "_COMMIT_SECONDS", 0.0)
     source = many(tmp_path / "in.csv")
     seen: list[int] = []
     with pytest.raises(wv.FormatError, match="has changed"):

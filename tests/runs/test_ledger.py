@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import wordveil as wv
-from wordveil.runs import job
+from wordveil.runs import run as run_module
 from wordveil.runs.ledger import together
 from wordveil.runs.work import Work
 
@@ -116,7 +116,7 @@ class Stopped:
 def stopped(
     tmp_path: Path, ledger: wv.Ledger, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch
 ) -> Stopped:
-    monkeypatch.setattr(job, "_COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(run_module, "_COMMIT_SECONDS", 0.0)
     return Stopped(tmp_path, noisy, ledger)
 
 
@@ -182,7 +182,7 @@ def test_an_output_that_was_published_counts_even_if_nobody_could_say_so(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(job._Run, "_settle", killed)
+        patch.setattr(run_module.Run, "_settle", killed)
         stopped.run("a.csv")
     assert (stopped.folder / "a.csv").exists()
     assert stopped.states == [("a.csv", False)]
@@ -260,7 +260,7 @@ def test_an_entry_is_there_before_the_work_begins(
 def test_an_entry_that_did_not_end_stands_in_the_way_of_others_only(
     tmp_path: Path, ledger: wv.Ledger, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job, "_COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(run_module, "_COMMIT_SECONDS", 0.0)
     source = tmp_path / "in.csv"
     source.write_text("m\n" + "tea\n" * 5000)
     options: dict[str, Any] = {"perturber": noisy, "text": "m", "ledger": ledger}

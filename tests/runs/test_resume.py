@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import wordveil as wv
-from wordveil.runs import job
+from wordveil.runs import run as run_module
 
 DRIVER = Path(__file__).parent / "crash_driver.py"
 SCRIPT = shutil.which("wordveil", path=str(Path(sys.executable).parent)) or "wordveil is not installed"
@@ -56,7 +56,7 @@ def stopping_after(rows: int) -> Any:
 @pytest.fixture
 def stopped(tmp_path: Path, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """A run that was stopped after 2,048 rows of 6,000 were committed, and 1,024 more computed."""
-    monkeypatch.setattr(job, "_COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(run_module, "_COMMIT_SECONDS", 0.0)
     source = tmp_path / "in.csv"
     source.write_text("n,m\n" + "".join(f"{i},tea at noon\n" for i in range(ROWS)))
     options: dict[str, Any] = {"perturber": noisy, "text": "m", "keep": "n", "workers": 1}
@@ -131,7 +131,7 @@ def test_with_nothing_to_resume_it_begins_anew(tmp_path: Path, same: wv.Perturbe
 
 
 def test_no_key_is_ever_on_disk(tmp_path: Path, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "_COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(run_module, "_COMMIT_SECONDS", 0.0)
     source = tmp_path / "in.csv"
     source.write_text("n,m\n" + "".join(f"{i},tea at noon\n" for i in range(ROWS)))
     key = wv.RunKey()

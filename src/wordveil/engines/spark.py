@@ -350,11 +350,13 @@ def _pyspark() -> Any:
 def _check_java() -> None:
     """Refuse to start Spark without a Java that it can run on; its own complaint is a page long."""
     home = os.environ.get("JAVA_HOME")
-    program = shutil.which("java", path=os.path.join(home, "bin") if home else None)  # noqa: PTH118
+    program = shutil.which("java", path=os.path.join(home, "bin") if home else None)  # noqa: PTH118  # a search path
     if program is None:
         raise MachineError(_NEEDS_JAVA)
     try:
-        told = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
+        told = subprocess.run(  # noqa: S603  # the Java that Spark would start
+            [program, "-version"], capture_output=True, text=True, timeout=60, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         raise MachineError(_NEEDS_JAVA) from None
     found = re.search(r'version "(\d+)', told.stderr + told.stdout)

@@ -1,70 +1,27 @@
 """A whole file, from input to published output: atomic, resumable, with a manifest and a ledger."""
 
-import hashlib
-import json
-import secrets
-import time
-import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Literal, cast
+from typing import BinaryIO, cast
 
-from wordveil.engines import Engine, LocalEngine, Perturbed
+from wordveil.engines import LocalEngine
 from wordveil.engines.local import checked_workers
 from wordveil.errors import (
-    FormatError,
-    IntegrityError,
-    MachineError,
     ParameterError,
-    PrivacyWarning,
     parameter_error,
 )
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey
-from wordveil.runs.ledger import Begun, Ledger, Release, Superseded, together
-from wordveil.runs.manifest import manifest, private_counts, settings, written
-from wordveil.runs.paths import Input, Targets, file_digest, publish, shown_path
-from wordveil.runs.work import Progress, Work, sync_folder
-from wordveil.tables import Chunk, Layout, Table, open_table
-from wordveil.tables.compression import Compression, compressor, packed_writer
+from wordveil.runs.ledger import Ledger
+from wordveil.runs.paths import Input, Targets
+from wordveil.runs.run import EngineMaker, FileRun, Run, Watcher
+from wordveil.runs.work import Work
+from wordveil.tables import Layout, open_table
+from wordveil.tables.compression import Compression
 from wordveil.tables.files import recognised
 
 __all__ = ["EngineMaker", "FileRun", "Watcher", "perturb_file"]
-
-_COMMIT_SECONDS: Final = 0.5
-
-EngineMaker = Callable[[Perturber, RunKey], Engine]
-"""What makes the engine of a run, given what perturbs and where the noise comes from."""
-
-Watcher = Callable[[int, int, float], None]
-"""What is told of progress: rows and words that are done, and the share of the input that has been read."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileRun:
-    """A run that has ended well.
-
-    Attributes
-    ----------
-    output, manifest, private : Path
-        The perturbed table; what travels with it; counts that are not for release.
-    rows, words : int
-        As the output shows them.
-    left_out : tuple of str
-        Columns of the input that were not written.
-    resumed_rows : int
-        How many rows a run before this one had done.
-    """
-
-    output: Path
-    manifest: Path
-    private: Path
-    rows: int
-    words: int
-    left_out: tuple[str, ...]
-    resumed_rows: int = 0
 
 
 def perturb_file(
@@ -145,7 +102,7 @@ def perturb_file(
         table = open_table(file, name, layout, text, keep, compression=packed_in, size=size, prompt=not plain)
         stack.callback(table.close)
         work = stack.enter_context(Work.claim(targets.output))
-        run = _Run(
+        run = Run(
             perturber,
             table,
             work,
@@ -172,279 +129,3 @@ def _formats(source: Path | None, target: Path, layout: Layout) -> tuple[Layout,
             f"{target}: must be of the same format as the input, {found.format}. Hint: change its extension."
         )
     return found, packed_in, packed_out
-
-
-@dataclass
-class _Run:
-    """One run over one file, from the checks to the published output."""
-
-    veil: Perturber
-    table: Table
-    work: Work
-    targets: Targets
-    key: RunKey
-    make_engine: EngineMaker
-    packed: Compression
-    input: Input | None
-    source: str
-    force: bool
-    ledger: Ledger | None
-    watch: Watcher
-    entry: int | None = None
-    earlier: dict[str, Any] | None = None
-
-    def go(self, layout: Layout, *, resume: bool, again: bool) -> FileRun:
-        header = self._header(layout, resume=resume, again=again)
-        try:
-            if header is not None:
-                self.work.begin(header, self._pack(self.table.head()))
-            done = self.work.progress.rows
-            if self.work.finished is None:
-                self._perturb()
-                self._complete()
-        except BaseException as error:
-            self._end_badly(error)
-            raise
-        self._publish()
-        progress = self.work.progress
-        self.work.remove()
-        return FileRun(*self.targets, progress.rows, progress.words, self.table.left_out, done)
-
-    def _end_badly(self, error: BaseException) -> None:
-        """Keep what can be gone on with, and say so; else leave nothing behind."""
-        rows = self.work.progress.rows
-        # What is wrong with the input now, is wrong the next time too; and a pipe can't be read again.
-        hopeless = isinstance(error, FormatError) and not isinstance(error, IntegrityError)
-        goes_on = bool(rows) and self.input is not None and not hopeless
-        if not goes_on:
-            with suppress(OSError):
-                self._give_up()
-        if isinstance(error, OSError):
-            place = error.filename if error.filename is not None else self.targets.output
-            told = f" {rows:,} rows are done. Hint: --resume goes on from there." if goes_on else ""
-            raise MachineError(f"{place}: {error.strerror or type(error).__name__}.{told}") from None
-        if isinstance(error, KeyboardInterrupt) and goes_on:
-            raise KeyboardInterrupt(f"{rows:,} rows are done; --resume goes on from there.") from None
-
-    def _header(self, layout: Layout, *, resume: bool, again: bool) -> dict[str, Any] | None:
-        """Return what a new run begins with; None if the one that was stopped is taken up."""
-        before = self.work.header
-        if before is not None and resume:
-            if before["identity"] != self._identity(layout, bytes.fromhex(before["salt"])):
-                raise ParameterError(
-                    f"{self.targets.output}: the run that was stopped had another input or other settings. "
-                    "Hint: give it the same, or begin anew with --force and without --resume."
-                )
-            if self.work.finished is None and not self.force:
-                self.targets.check_new()
-            self.work.go_on()
-            if self.ledger is not None:
-                self._enter(self.ledger.take_up(before["entry"], self._release(), again=again))
-            return None
-        of_a_pipe = before is not None and before["pipe"]  # which nobody can go on with
-        if not self.force:
-            if before is not None and not of_a_pipe and (self.work.progress.rows or self.work.finished):
-                raise ParameterError(
-                    f"{self.targets.output}: a run was stopped after {self.work.progress.rows:,} rows. "
-                    "Hint: --resume goes on from there, --force begins anew."
-                )
-            self.targets.check_new()
-        self._new_entry(before["entry"] if before is not None else None, again=again)
-        salt = secrets.token_bytes(32)
-        return {
-            "salt": salt.hex(),
-            "identity": self._identity(layout, salt),
-            "entry": self.entry,
-            "pipe": self.input is None,
-        }
-
-    def _identity(self, layout: Layout, salt: bytes) -> str:
-        """Return a keyed fingerprint of all that the output depends on, but for the noise."""
-        facts = {
-            "settings": settings(self.veil, secure=self.key.secure),
-            "layout": asdict(layout),
-            "packed": self.packed,
-            "columns": [self.table.text, self.table.kept],
-        }
-        content = self.input.digest if self.input is not None else b""
-        told = json.dumps(facts, sort_keys=True).encode() + content
-        return hashlib.blake2b(told, key=salt, digest_size=32, person=b"identity").hexdigest()
-
-    def _release(self) -> Release:
-        assert self.input is not None
-        return Release(
-            self.input.digest,
-            shown_path(self.source),
-            self._target,
-            self.table.text,
-            Release.setting_of(self.veil),
-        )
-
-    def _new_entry(self, before: int | None, *, again: bool) -> None:
-        """Enter this run into the ledger, and settle the one that it takes the place of."""
-        if self.ledger is None:
-            return
-        instead = None if before is None else Superseded(before, self._target, self._is_published())
-        if self.input is not None:
-            self._enter(self.ledger.begin(self._release(), again=again, instead=instead))
-        elif instead is not None:
-            self.ledger.settle(*instead[:2], released=instead.released)
-
-    def _enter(self, begun: Begun) -> None:
-        self.entry = begun.number
-        before = [entry.setting for entry in begun.earlier]
-        self.earlier = {"known": len(before)}
-        if before:
-            told = together(Release.setting_of(self.veil), before)
-            self.earlier["together"] = told
-            warnings.warn(f"This content is released again. {told}", PrivacyWarning, stacklevel=2)
-
-    def _settle(self, *, released: bool) -> None:
-        if self.ledger is not None and self.entry is not None:
-            self.ledger.settle(self.entry, self._target, released=released)
-
-    def _is_published(self) -> bool:
-        """Say whether the run that was stopped may have given its output to the world."""
-        if self.work.finished is None:
-            return False
-        made = self.work.path(self.work.finished["made"])
-        return not made.exists() or self._is_output(made)
-
-    def _is_output(self, made: Path) -> bool:
-        return self.targets.output.exists() and self.targets.output.samefile(made)
-
-    def _give_up(self) -> None:
-        self._settle(released=False)
-        self.work.remove()
-
-    @property
-    def _target(self) -> str:
-        output = self.targets.output
-        return shown_path(output.parent.resolve() / output.name)
-
-    def _pack(self, data: bytes) -> bytes:
-        return data if self.table.assembled or not data else compressor(self.packed)(data)
-
-    def _perturb(self) -> None:
-        """Perturb and commit the rows that are not committed yet."""
-        ready: list[bytes] = []
-        progress = _copy(self.work.progress)
-        begun, spent, last = time.monotonic(), progress.seconds, time.monotonic()
-        with self.make_engine(self.veil, self.key) as engine:
-            for done in engine.perturb(self._left(progress.rows)):
-                ready.append(self._pack(self.table.encode(done.chunk, done.answers)))
-                _count(done, progress)
-                self.watch(progress.rows, progress.words, self.table.done)
-                now = time.monotonic()
-                if now - last >= _COMMIT_SECONDS:
-                    progress.seconds = spent + now - begun
-                    self._commit(ready, progress)
-                    last = now
-            progress.seconds = spent + time.monotonic() - begun
-            self._commit(ready, progress)
-
-    def _commit(self, ready: list[bytes], progress: Progress) -> None:
-        if self.input is not None:
-            self.input.check()
-        self.work.commit(b"".join(ready), _copy(progress))
-        ready.clear()
-
-    def _left(self, rows: int) -> Iterator[Chunk]:
-        """Yield the chunks after so many rows; those before are read again, but not perturbed again."""
-        before = 0
-        for chunk in self.table.chunks():
-            if before < rows:
-                before += chunk.rows
-                if before > rows:
-                    raise IntegrityError(
-                        f"{self.targets.output}: what was committed does not end where a chunk ends. "
-                        "Hint: --force begins anew."
-                    )
-            else:
-                yield chunk
-
-    def _complete(self) -> None:
-        """Make everything ready to be published, and say so in the journal."""
-        made = self.work.path("part")
-        if self.table.assembled:
-            made = self.work.path("whole")
-            with (
-                self.work.path("part").open("rb") as parts,
-                self.work.make("whole") as file,
-                packed_writer(file, self.packed) as target,
-            ):
-                self.table.assemble(parts, target)
-        elif self.packed and not made.stat().st_size:  # nothing, packed, is a file with something in it
-            self.work.commit(compressor(self.packed)(b""), _copy(self.work.progress))
-        if self.input is not None:
-            self.input.check_content()
-        progress = self.work.progress
-        output = {
-            "name": self.targets.output.name,
-            "bytes": made.stat().st_size,
-            "sha256": file_digest(made),
-            "rows": progress.rows,
-            "words": progress.words,
-        }
-        self._write(
-            "manifest",
-            manifest(self.veil, self.table, secure=self.key.secure, output=output, earlier=self.earlier),
-        )
-        self._write("private", self._private(progress))
-        self.work.finish({"made": made.name, "sha256": output["sha256"]})
-
-    def _write(self, name: Literal["manifest", "private"], facts: dict[str, Any]) -> None:
-        with self.work.make(name) as file:
-            file.write(written(facts))
-
-    def _private(self, progress: Progress) -> dict[str, Any]:
-        return private_counts(
-            input=shown_path(self.source),
-            left_out_columns=list(self.table.left_out),
-            counts=asdict(progress.report),
-            nulls=progress.nulls,
-            seconds=round(progress.seconds, 3),
-            words_per_second=round(progress.report.tokens / progress.seconds) if progress.seconds else 0,
-        )
-
-    def _publish(self) -> None:
-        """Give the files their names, the output last; what a stopped run has published already is left."""
-        assert self.work.finished is not None
-        made = self.work.path(self.work.finished["made"])
-        if made.exists() and not self.force and not self._is_output(made):
-            self.targets.check_output()  # before anything is put beside another's file
-        ready = {
-            self.work.path("private"): self.targets.private,
-            self.work.path("manifest"): self.targets.manifest,
-        }
-        for beside, target in ready.items():
-            if beside.exists():
-                publish(beside, target, force=self.force)
-        if made.exists():
-            publish(made, self.targets.output, force=self.force)
-        elif (
-            not self.targets.output.exists()
-            or file_digest(self.targets.output) != self.work.finished["sha256"]
-        ):
-            raise IntegrityError(
-                f"{self.targets.output}: is not what the run that was stopped had made. "
-                "Hint: --force, without --resume, begins anew."
-            )
-        sync_folder(self.targets.output.parent)
-        # Nothing was told about anybody by an output without words.
-        self._settle(released=self.work.progress.words > 0)
-
-
-def _count(done: Perturbed, progress: Progress) -> None:
-    progress.rows += done.chunk.rows
-    progress.report.add(done.report)
-    for texts in done.answers.values():
-        for text in texts:
-            if text is None:
-                progress.nulls += 1
-            elif text:
-                progress.words += text.count(" ") + 1
-
-
-def _copy(progress: Progress) -> Progress:
-    return replace(progress, report=replace(progress.report))

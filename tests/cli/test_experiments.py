@@ -1,5 +1,7 @@
 """`wordveil experiment`: what is printed and written, and that no page needs or quotes anything."""
 
+import base64
+import gzip
 import json
 import re
 from pathlib import Path
@@ -17,7 +19,9 @@ def check_page(path: Path) -> str:
     assert "<script" not in page
     assert not re.search(r"(?:src|href)=[\"']?(?:https?:)?//", page)
     assert "@import" not in page
-    assert page.count("<svg") >= 1
+    pictures = re.findall(r'<img alt="[^"]+" src="data:image/svg\+xml;base64,([^"]+)">', page)
+    assert pictures
+    assert all(b"</svg>" in base64.b64decode(picture) for picture in pictures)
     assert "Settings and versions" in page
     return page
 
@@ -47,7 +51,25 @@ def test_words_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     (tmp_path / "w.txt").write_text("boston\nmonday\nqwxz\n")
     options = ["--epsilons", "10", "--lams", "0", "--dims", "5", "--words", str(tmp_path / "w.txt"), "--json"]
     assert main(["experiment", "privacy", *options]) == 0
-    assert json.loads(capsys.readouterr().out)["settings"]["words"] == 2
+    told = capsys.readouterr()
+    assert json.loads(told.out)["settings"]["words"] == 2
+    assert "w.txt: 1 words have no vector and are left out." in told.err
+
+
+def test_several_numbers_of_axes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--epsilons", "5,10", "--lams", "0,1", "--draws", "5", "--words", "70", "--dims", "20,5"]
+    assert main(["experiment", "privacy", *options, "--compare-paper", "--out", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    for part in ("on 5 axes", "on 20 axes", "n-w-percentiles-5.png", "s-w-percentiles-20.svg"):
+        assert part in told.replace("\n", " ")
+    facts = json.loads((tmp_path / "privacy.json").read_text())
+    assert facts["settings"]["dims"] == "5, 20"
+    assert [row["dims"] for row in facts["rows"]] == [5] * 8 + [20] * 8
+    assert sum(row["dims"] == 5 and row["lam"] == 0 for row in facts["rows"]) == 4
+    alone = [*options[:-1], "5", "--json"]
+    assert main(["experiment", "privacy", *alone]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == facts["rows"][:8]
+    check_page(tmp_path / "privacy.html")
 
 
 def test_density(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,9 +87,14 @@ def test_density(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["rows"][0]["records"] == "2"
 
 
-def test_density_of_a_known_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "sms.tsv").write_text('ham\tbook a "flight\nspam\tfree money now\n')
-    assert main(["experiment", "density", str(tmp_path / "sms.tsv"), "--json"]) == 0
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("name", ["sms.tsv", "sms.tsv.gz"])
+def test_density_of_a_known_format(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, mark: bytes
+) -> None:
+    data = mark + b'ham\tbook a "flight\nspam\tfree money now\n'
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    assert main(["experiment", "density", str(tmp_path / name), "--json"]) == 0
     row = json.loads(capsys.readouterr().out)["rows"][0]
     assert (row["records"], row["words a record"]) == ("2", "3.0 ± 0.0")
 
@@ -98,6 +125,9 @@ def test_utility(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["privacy", "--epsilons", "1,x"], "--epsilons must be numbers"),
         (["privacy", "--epsilons", "5,1"], "ascending order"),
         (["privacy", "--lams", "0,2"], "be in [0, 1]"),
+        (["privacy", "--dims", "5,many"], "--dims must be whole numbers"),
+        (["privacy", "--dims", "0"], "'dims'"),
+        (["privacy", "--dims", "301"], "'dims'"),
         (["privacy", "--words", "absent.txt"], "absent.txt: No such file"),
         (["privacy", "--draws", "0"], "'draws'"),
         (["privacy", "--workers", "0"], "'workers'"),

@@ -34,14 +34,17 @@ def test_a_fit_that_ends_with_a_nan_is_tried_again_and_counted(tmp_path: Path) -
     count = tmp_path / "count"
     script = (
         "import sys; from pathlib import Path; p = Path(sys.argv[1]); n = len(p.read_text()) if p.exists() else 0; "
-        "p.write_text('x' * (n + 1)); n >= 3 or sys.exit(3); print('1\\n0')"
+        "p.write_text('x' * (n + 1)); n >= 3 or sys.exit(3); print('10', end='')"
     )
     fits = Fits()
-    assert classifiers._fitted([sys.executable, "-c", script, str(count)], fits).tolist() == [True, False]
+    assert classifiers._fitted([sys.executable, "-c", script, str(count)], b"", fits).tolist() == [
+        True,
+        False,
+    ]
     assert fits.failed == 3
     for code in (3, 1):
         with pytest.raises(wv.MachineError, match="could not be fitted"):
-            classifiers._fitted([sys.executable, "-c", f"raise SystemExit({code})"], Fits())
+            classifiers._fitted([sys.executable, "-c", f"raise SystemExit({code})"], b"", Fits())
 
 
 def test_little_noise_leaves_all_and_much_leaves_little(glove: wv.Embedding) -> None:

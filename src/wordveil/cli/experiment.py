@@ -29,7 +29,7 @@ from wordveil.evaluation.utility import UtilityGrid, utility
 from wordveil.metric import Metric
 from wordveil.report.density_report import density_table, write_density
 from wordveil.report.plots import figure_class
-from wordveil.report.privacy_report import PrivacyReport
+from wordveil.report.privacy_report import Drawn, PrivacyReport
 from wordveil.report.utility_report import UtilityReport
 from wordveil.tables import Layout, open_table
 
@@ -50,8 +50,8 @@ def privacy(
     epsilons: Annotated[str, typer.Option(metavar="E,E,…", help="Which ε.")] = EPSILONS,
     lams: Annotated[str, typer.Option(metavar="L,L,…", help="Which λ.")] = LAMS,
     dims: Annotated[
-        int | None, typer.Option(metavar="K", help="On the top K principal axes. By default all.")
-    ] = None,
+        str, typer.Option(metavar="K,K,…", help="On the top K principal axes, for each K; or all.")
+    ] = "all",
     draws: Annotated[int, typer.Option(metavar="N", help="How often to draw each word.")] = 100,
     words: Annotated[
         str, typer.Option(metavar="FILE|all|N", help="Which words: of a file, all, or so many at random.")
@@ -70,21 +70,24 @@ def privacy(
     """N_w and S_w over ε and λ for all words of a vocabulary: their means, percentiles, and the claims."""
     grid = Grid(numbers(epsilons, "epsilons"), numbers(lams, "lams"), draws, eta, seed)
     check_out(out)
-    whole = load_embedding(embedding)
-    vectors = whole if dims is None else whole.project(dims)
+    vectors = load_embedding(embedding)
+    axes = axes_of(dims, vectors.dim)
     ids = chosen_words(vectors, words, seed)
-    found = run_sweep(vectors, grid, ids, checked_workers(workers))
-    traces = [float(Metric.from_embedding(vectors, lam).scales.sum()) for lam in grid.lams]
+    parts = []
+    for dim in axes:
+        space = vectors if dim == vectors.dim else vectors.project(dim)
+        found = run_sweep(space, grid, ids, checked_workers(workers))
+        traces = [float(Metric.from_embedding(space, lam).scales.sum()) for lam in grid.lams]
+        parts.append(Drawn(found, neighbour_distances(space, ids), traces))
     name = vectors.provenance.name or "these vectors"
-    report = PrivacyReport(name, found, neighbour_distances(vectors, ids), traces, compare=compare_paper)
+    report = PrivacyReport(name, parts, compare=compare_paper)
     settings = {
         "vectors": name,
         "fingerprint": vectors.fingerprint,
         "words": len(ids),
-        "dims": vectors.dim,
-        **{key: str(value) for key, value in asdict(grid).items()},
-        "other answers than the exact search": f"{found.disagreement.share:.1e}, at most "
-        f"{found.disagreement.high:.1e} (95%)",
+        "dims": ", ".join(map(str, axes)),
+        **settings_of(**asdict(grid)),
+        "other answers than the exact search": report.disagreement(),
     }
     paths = report.write(out, settings) if out is not None else []
     if as_json:
@@ -235,6 +238,14 @@ def numbers(text: str, name: str) -> tuple[float, ...]:
         raise ParameterError(f"--{name} must be numbers with commas between them.") from None
 
 
+def axes_of(text: str, dim: int) -> list[int]:
+    """Return the numbers of axes of a list with commas, in ascending order; all is a number too."""
+    parts = [str(dim) if part.strip() == "all" else part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() for part in parts):
+        raise ParameterError("--dims must be whole numbers with commas between them, or all.")
+    return sorted({check_whole(int(part), "dims", "privacy", 1, dim) for part in parts})
+
+
 def chosen_words(vectors: Embedding, words: str, seed: int) -> NDArray[np.int64]:
     """Return the ids of all words, of so many at random, or of those in a file."""
     if words == "all":
@@ -242,11 +253,14 @@ def chosen_words(vectors: Embedding, words: str, seed: int) -> NDArray[np.int64]
     if words.isdecimal():
         count = min(check_whole(int(words), "words", "privacy", 1), len(vectors))
         return np.sort(np.random.default_rng([seed, 3]).choice(len(vectors), count, replace=False))
-    listed = [word for word in read_word_list(Path(words)) if word in vectors]
+    given = read_word_list(Path(words))
+    listed = [word for word in given if word in vectors]
     if not listed:
         raise FormatError(
             f"{words}: none of its words is in the vocabulary. Hint: a word a line, lower case."
         )
+    if len(listed) < len(given):
+        typer.echo(f"{words}: {len(given) - len(listed):,} words have no vector and are left out.", err=True)
     return np.unique(vectors.ids_of(listed))
 
 

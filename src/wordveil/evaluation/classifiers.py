@@ -4,9 +4,7 @@ import importlib.util
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -99,27 +97,25 @@ def _fasttext(train: list[str], labels: NDArray[np.bool_], test: list[str], fits
     """Classify by fastText's own supervised classifier, on words alone."""
     if importlib.util.find_spec("fasttext") is None:
         raise MissingExtraError("fasttext-numpy2", "utility", "The fastText classifier")
-    with tempfile.TemporaryDirectory() as place:  # for this user alone, and gone right after
-        known, asked = Path(place) / "train.txt", Path(place) / "test.txt"
-        rows = zip(train, labels.tolist(), strict=True)
-        known.write_text("".join(f"__label__{int(label)} {_line(text)}\n" for text, label in rows), "utf-8")
-        asked.write_text("".join(f"{_line(text)}\n" for text in test), "utf-8")
-        return _fitted([sys.executable, "-m", fasttext_fit.__name__, str(known), str(asked)], fits)
+    rows = zip(train, labels.tolist(), strict=True)
+    known = [f"__label__{int(label)} {_line(text)}\n" for text, label in rows]
+    texts = fasttext_fit.packed(known, [f"{_line(text)}\n" for text in test])
+    return _fitted([sys.executable, "-m", fasttext_fit.__name__], texts, fits)
 
 
 def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _fitted(command: list[str], fits: Fits) -> NDArray[np.bool_]:
+def _fitted(command: list[str], texts: bytes, fits: Fits) -> NDArray[np.bool_]:
     for _ in range(_TRIES):
         # Some fits stop with a NaN because of memory that the library does not clear; this has glibc do it.
         cleared = os.environ | {"MALLOC_PERTURB_": "255"}
         done = subprocess.run(  # noqa: S603  # our own module
-            command, capture_output=True, text=True, check=False, env=cleared
+            command, input=texts, capture_output=True, check=False, env=cleared
         )
         if done.returncode == 0:
-            return np.array([line == "1" for line in done.stdout.splitlines()])
+            return np.asarray(np.frombuffer(done.stdout, np.uint8) == ord("1"))
         if done.returncode != fasttext_fit.NAN:
             break
         fits.failed += 1

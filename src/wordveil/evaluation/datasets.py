@@ -1,5 +1,6 @@
 """Labelled texts: any table with a text and a label column, and two public data sets by their own formats."""
 
+import codecs
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Final, NamedTuple
 
 from wordveil.errors import FormatError, ParameterError
 from wordveil.tables import Layout, open_table
+from wordveil.tables.compression import Compression, decompressed
 from wordveil.tables.files import recognised
 
 __all__ = ["Known", "LabelledTexts", "known_format", "load_labelled"]
@@ -37,8 +39,10 @@ class Known(NamedTuple):
 
 def known_format(path: Path) -> Known | None:
     """Return the layout of the SMS Spam Collection or of the disaster tweets, if this is one of them."""
+    suffix = path.suffix.lower()
+    compression: Compression = "gz" if suffix == ".gz" else "zst" if suffix == ".zst" else ""
     with path.open("rb") as file:
-        head = file.read(4096)
+        head = decompressed(file, compression, str(path)).read(4096).removeprefix(codecs.BOM_UTF8)
     if head.startswith(_SMS_LABELS):
         return Known(Layout("tsv", header=False, quotes=False), "2", "1", "spam")
     if head.startswith(_TWEET_COLUMNS):

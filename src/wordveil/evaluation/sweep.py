@@ -12,6 +12,7 @@ not independent of each other. What is said about means over words must therefor
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -42,6 +43,7 @@ _SLACK: Final = 1.0 + 1e-4  # for the rounding of float32
 _TINY: Final = 1e-5
 _PIECE: Final = 512
 _SAMPLE_BLOCK: Final = 1 << 30
+_SAMPLE: Final = 50_000
 
 Ints = NDArray[np.int64]
 Counts = NDArray[np.uint16]
@@ -275,8 +277,13 @@ class _Table:
         squares[np.arange(len(own)), own] = 0.0
         return np.asarray(np.maximum(squares, 0.0), dtype=np.float32)
 
-    def disagreement(self, ids: Ints, words: int = 40, draws: int = 25) -> Share:
-        """Return which share of some draws the exact search answers otherwise, with its interval."""
+    def disagreement(self, ids: Ints, draws: int = 25) -> Share:
+        """Return which share of some draws the exact search answers otherwise, with its interval.
+
+        Of so many draws that none would say, with 97.5%, that it is less than one in ten thousand.
+        """
+        draws = min(draws, self._grid.draws)
+        words = math.ceil(_SAMPLE / (len(self._grid.lams) * len(self._grid.epsilons) * draws))
         sample = ids[np.unique(np.linspace(0, len(ids) - 1, min(words, len(ids))).astype(np.int64))]
         directions, radii = self._draws(sample, _SAMPLE_BLOCK)
         search = ScreenedSearch(self._exact)

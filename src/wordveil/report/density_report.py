@@ -12,7 +12,7 @@ from wordveil.evaluation.density import Density
 from wordveil.evaluation.sweep import Sweep
 from wordveil.report.figures import save_figure, scatter_figure, svg_of
 from wordveil.report.page import Page
-from wordveil.report.tables import StatTable
+from wordveil.report.tables import StatTable, write_texts
 
 __all__ = ["density_table", "write_density"]
 
@@ -58,7 +58,7 @@ def write_density(
     folder.mkdir(parents=True, exist_ok=True)
     groups = [(f"λ = {lam:g}", sparseness, sweep.n_w[i, 0]) for i, lam in enumerate(sweep.grid.lams)]
     figure = scatter_figure(groups, "distance to the nearest neighbour", "N_w")
-    save_figure(figure, folder / "density")
+    pictures = save_figure(figure, folder / "density")
     page = Page("Words in sparse regions")
     page.text(
         "A word that has no neighbours stays itself more often than others: the noise seldom reaches another "
@@ -82,6 +82,4 @@ def write_density(
             indent=2,
         ),
     }
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return [folder / name for name in texts]
+    return [*write_texts(folder, texts), *pictures]

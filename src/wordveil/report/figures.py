@@ -22,6 +22,9 @@ _STYLES: Final = (
     ("#56b4e9", "P", (0, (1, 1))),
 )
 
+_BINS: Final = 10
+_LEAST_IN_BIN: Final = 20  # so that a mean is one
+
 Line = tuple[str, Sequence[float], Sequence[float], Sequence[float] | None]
 """A name, the x, the y, and how far its bars reach."""
 
@@ -60,12 +63,13 @@ def lines_figure(
 def scatter_figure(
     groups: Sequence[tuple[str, NDArray[np.float64], NDArray[np.float64]]], xlabel: str, ylabel: str
 ) -> Any:
-    """Return a figure with a cloud for each group, and the mean of y in ten bins of x over it."""
+    """Return a figure with a cloud for each group, and the mean of y in up to ten bins of x over it."""
     figure = figure_class()(figsize=(7.0, 4.2), layout="constrained")
     panel = figure.subplots()
     for (name, x, y), (colour, mark, dash) in zip(groups, _cycle(len(groups)), strict=True):
         panel.scatter(x, y, s=3, c=colour, alpha=0.12, linewidths=0, rasterized=True)
-        edges = np.unique(np.quantile(x, np.linspace(0, 1, 11)))
+        bins_wanted = max(1, min(_BINS, len(x) // _LEAST_IN_BIN))
+        edges = np.unique(np.quantile(x, np.linspace(0, 1, bins_wanted + 1)))
         which = np.clip(np.searchsorted(edges, x, "right") - 1, 0, len(edges) - 2)
         bins = [number for number in range(len(edges) - 1) if (which == number).any()]
         panel.plot(
@@ -84,10 +88,12 @@ def _cycle(count: int) -> list[tuple[str, str, Any]]:
     return [_STYLES[number % len(_STYLES)] for number in range(count)]
 
 
-def save_figure(figure: Any, path: Path) -> None:
-    """Write a figure as PNG and as SVG, beside each other."""
-    figure.savefig(path.with_suffix(".png"), dpi=150)
-    path.with_suffix(".svg").write_text(svg_of(figure), encoding="utf-8")
+def save_figure(figure: Any, path: Path) -> list[Path]:
+    """Write a figure as PNG and as SVG, beside each other; return the paths."""
+    png, svg = path.with_name(f"{path.name}.png"), path.with_name(f"{path.name}.svg")
+    figure.savefig(png, dpi=150)
+    svg.write_text(svg_of(figure), encoding="utf-8")
+    return [png, svg]
 
 
 def svg_of(figure: Any) -> str:

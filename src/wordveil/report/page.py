@@ -1,16 +1,19 @@
 """One self-contained HTML page: nothing from the network, no script; good on a phone and on paper."""
 
+import base64
 import html
 import platform
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 from wordveil.report.tables import StatTable
 
 __all__ = ["Page"]
 
+_LIBRARIES: Final = ("wordveil", "numpy", "scipy", "scikit-learn", "fasttext-numpy2", "matplotlib")
 _STYLE: Final = """
 :root { color-scheme: light; }
 body { font: 16px/1.55 system-ui, sans-serif; margin: 0 auto; max-width: 62rem; padding: 1rem; }
@@ -19,7 +22,7 @@ h1 { font-size: 1.6rem; line-height: 1.2; } h2 { font-size: 1.2rem; margin-top: 
 caption { text-align: left; font-weight: 600; padding-bottom: .3rem; }
 th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #ccc; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
-figure { margin: 1.5rem 0; } figure svg { max-width: 100%; height: auto; }
+figure { margin: 1.5rem 0; } figure img { max-width: 100%; height: auto; }
 figcaption { font-size: .9rem; color: #444; }
 .verdict { border-left: .35rem solid #999; padding: .3rem .8rem; margin: .6rem 0; }
 .holds { border-color: #0072b2; } .fails { border-color: #d55e00; }
@@ -29,6 +32,15 @@ figcaption { font-size: .9rem; color: #444; }
   .wide { overflow: visible; }
   th, td { white-space: normal; overflow-wrap: anywhere; padding: .2rem .4rem; } }
 """
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions of the libraries that had a part in it, as far as they are installed."""
+    found = {}
+    for name in _LIBRARIES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 @dataclass
@@ -51,9 +63,11 @@ class Page:
         self.parts.append(table.html())
 
     def figure(self, svg: str, caption: str) -> None:
-        """Add a picture, as SVG inside of the page."""
-        picture = svg[svg.index("<svg") :]
-        self.parts.append(f"<figure>{picture}<figcaption>{html.escape(caption)}</figcaption></figure>")
+        """Add a picture, as SVG inside of the page; its numbers stand in the page's tables."""
+        data = base64.b64encode(svg.encode()).decode()
+        name = html.escape(caption)
+        picture = f'<img alt="{name}" src="data:image/svg+xml;base64,{data}">'
+        self.parts.append(f"<figure>{picture}<figcaption>{name}</figcaption></figure>")
 
     def verdict(self, claim: str, *, holds: bool | None, found: str) -> None:
         """Add a claim and whether it holds."""
@@ -65,8 +79,7 @@ class Page:
 
     def settings(self, facts: dict[str, Any]) -> None:
         """Add what was chosen, and the versions that ran."""
-        libraries = {name: version(name) for name in ("wordveil", "numpy", "scipy")}
-        versions = {"Python": platform.python_version(), **libraries}
+        versions = {"Python": platform.python_version(), **_versions()}
         rows = tuple((str(name), str(value)) for name, value in {**facts, **versions}.items())
         self.heading("Settings and versions")
         self.table(StatTable("", ("what", "value"), rows))

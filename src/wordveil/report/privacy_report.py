@@ -1,7 +1,9 @@
 """The privacy experiment as tables, figures and a page."""
 
 import json
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,9 +14,9 @@ from wordveil.evaluation.claims import Interval, Verdict, claims, mean_interval,
 from wordveil.evaluation.sweep import Sweep
 from wordveil.report.figures import Line, lines_figure, save_figure, svg_of
 from wordveil.report.page import Page
-from wordveil.report.tables import StatTable, finite
+from wordveil.report.tables import StatTable, finite, write_texts
 
-__all__ = ["PrivacyReport"]
+__all__ = ["Drawn", "PrivacyReport"]
 
 _PERCENTILES: Final = (5, 50, 95)
 _WHY_OTHER: Final = (
@@ -25,47 +27,79 @@ _WHY_OTHER: Final = (
 _STATISTICS: Final = {"N_w": "how often a word stays, of 100", "S_w": "how many answers it has"}
 
 
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """What was drawn on so many axes.
+
+    Attributes
+    ----------
+    sweep : Sweep
+    sparseness : array
+        Of each of its words, the distance to the nearest neighbour.
+    traces : list of float
+        Of each λ, the trace of A.
+    """
+
+    sweep: Sweep
+    sparseness: NDArray[np.float64]
+    traces: list[float]
+
+    def values(self, statistic: str) -> NDArray[np.float64]:
+        """Return N_w or S_w, of shape (λ, ε, words)."""
+        return self.sweep.n_w if statistic == "N_w" else self.sweep.s_w
+
+    def verdicts(self) -> list[Verdict]:
+        """Return what holds, if there are λ to compare."""
+        several = len(self.sweep.grid.lams) > 1
+        return claims(self.sweep, self.sparseness, self.traces) if several else []
+
+
 class PrivacyReport:
-    """What a sweep says, in the forms of the paper: N_w and S_w, ε across, λ down, and their percentiles.
+    """What sweeps say, in the forms of the paper: N_w and S_w, ε across, λ down, and their percentiles.
 
     Parameters
     ----------
     name : str
         Of the vectors.
-    sweep : Sweep
-        What was drawn.
-    sparseness : array
-        Of each of its words, the distance to the nearest neighbour.
-    traces : list of float
-        Of each λ, the trace of A.
+    parts : list of Drawn
+        A sweep for each number of axes, all of one grid; the last is what the paper is compared with.
     compare : bool
         Put the paper's numbers beside ours.
     """
 
-    def __init__(
-        self, name: str, sweep: Sweep, sparseness: NDArray[np.float64], traces: list[float], *, compare: bool
-    ) -> None:
-        self.name, self.sweep, self.compare = name, sweep, compare
-        self.values = {"N_w": sweep.n_w, "S_w": sweep.s_w}
-        self.verdicts: list[Verdict] = claims(sweep, sparseness, traces) if len(sweep.grid.lams) > 1 else []
+    def __init__(self, name: str, parts: list[Drawn], *, compare: bool) -> None:
+        self.name, self.parts, self.compare = name, parts, compare
+        self.sweep = parts[-1].sweep
+        self.verdicts: list[Verdict] = [
+            replace(verdict, claim=verdict.claim + self._axes(part))
+            for part in parts
+            for verdict in part.verdicts()
+        ]
+
+    def _axes(self, part: Drawn, before: str = ", on ", after: str = " axes") -> str:
+        """Return which axes this is about, if there are several choices."""
+        return f"{before}{part.sweep.dim}{after}" if len(self.parts) > 1 else ""
 
     def tables(self) -> list[StatTable]:
         """Return the tables of the paper, and beside them, if asked for, the paper's own."""
-        found = [self._table(statistic) for statistic in self.values]
+        found = [self._table(statistic, part) for part in self.parts for statistic in _STATISTICS]
         if self.compare:
-            found += [self._comparison(statistic) for statistic in self.values]
+            found += [self._comparison(statistic) for statistic in _STATISTICS]
             found += [self._benchmark()]
         return found
 
     def _header(self) -> tuple[str, ...]:
         return ("λ", *(f"ε = {epsilon:g}" for epsilon in self.sweep.grid.epsilons))
 
-    def _table(self, statistic: str) -> StatTable:
+    def _table(self, statistic: str, part: Drawn) -> StatTable:
         rows = []
-        for lam, row in zip(self.sweep.grid.lams, self.values[statistic], strict=True):
-            cells = [f"{value.mean():.2f} ± {value.std(ddof=1):.2f}" for value in row]
+        for lam, row in zip(self.sweep.grid.lams, part.values(statistic), strict=True):
+            cells = [f"{value.mean():.2f} ± {deviation(value):.2f}" for value in row]
             rows.append((f"{lam:g}", *cells))
-        title = f"{statistic}, {_STATISTICS[statistic]}: mean ± standard deviation over words, {self.name}"
+        title = (
+            f"{statistic}, {_STATISTICS[statistic]}: mean ± standard deviation over words, {self.name}"
+            f"{self._axes(part)}"
+        )
         return StatTable(title, self._header(), tuple(rows))
 
     def _comparison(self, statistic: str) -> StatTable:
@@ -86,22 +120,23 @@ class PrivacyReport:
         grid = self.sweep.grid
         if lam not in grid.lams or epsilon not in grid.epsilons:
             return f"{theirs:.2f}"
-        ours = self.values[statistic][grid.lams.index(lam), grid.epsilons.index(epsilon)].mean()
+        values = self.parts[-1].values(statistic)
+        ours = values[grid.lams.index(lam), grid.epsilons.index(epsilon)].mean()
         return f"{theirs:.2f} ({ours - theirs:+.1f})"
 
     def _benchmark(self) -> StatTable:
         theirs = paper()["benchmark_2024"]
-        cells = tuple(self._beside(statistic, 0.0, 10.0, theirs[statistic]) for statistic in self.values)
+        cells = tuple(self._beside(statistic, 0.0, 10.0, theirs[statistic]) for statistic in _STATISTICS)
         return StatTable(
-            f"A later benchmark: {theirs['what']}", ("", *self.values), (("theirs (ours less)", *cells),)
+            f"A later benchmark: {theirs['what']}", ("", *_STATISTICS), (("theirs (ours less)", *cells),)
         )
 
-    def figure(self, statistic: str) -> Any:
+    def figure(self, statistic: str, part: Drawn) -> Any:
         """Return the percentiles over words against ε: a panel for each, a line for each λ."""
         grid = self.sweep.grid
         panels = []
         for percentile in _PERCENTILES:
-            levels = np.percentile(self.values[statistic], percentile, axis=2)
+            levels = np.percentile(part.values(statistic), percentile, axis=2)
             lines: list[Line] = [
                 (f"λ = {lam:g}", grid.epsilons, row.tolist(), None)
                 for lam, row in zip(grid.lams, levels, strict=True)
@@ -111,19 +146,7 @@ class PrivacyReport:
 
     def facts(self) -> list[dict[str, Any]]:
         """Return a row for every statistic and setting, for machines."""
-        rows = []
-        for statistic, values in self.values.items():
-            for i, lam in enumerate(self.sweep.grid.lams):
-                for j, epsilon in enumerate(self.sweep.grid.epsilons):
-                    interval: Interval = mean_interval(self.sweep, values[i, j])
-                    levels = np.percentile(values[i, j], _PERCENTILES).tolist()
-                    named = {f"p{p}": level for p, level in zip(_PERCENTILES, levels, strict=True)}
-                    rows.append(
-                        {"statistic": statistic, "dims": self.sweep.dim, "lam": lam, "epsilon": epsilon}
-                        | {name: finite(value) for name, value in asdict(interval).items()}
-                        | named
-                    )
-        return rows
+        return [row for part in self.parts for statistic in _STATISTICS for row in _facts(part, statistic)]
 
     def write(self, folder: Path, settings: dict[str, Any]) -> list[Path]:
         """Write everything into a folder; return the paths."""
@@ -138,13 +161,15 @@ class PrivacyReport:
             "privacy.md": "\n\n".join(table.markdown() for table in tables) + "\n",
             "privacy.tex": "\n\n".join(table.latex() for table in tables) + "\n",
         }
-        figures = {statistic: self.figure(statistic) for statistic in self.values}
-        for statistic, figure in figures.items():
-            save_figure(figure, folder / f"{statistic.lower().replace('_', '-')}-percentiles")
+        paths, figures = [], {}
+        for part in self.parts:
+            for statistic, what in _STATISTICS.items():
+                figure = self.figure(statistic, part)
+                stem = f"{statistic.lower().replace('_', '-')}-percentiles{self._axes(part, '-', '')}"
+                paths += save_figure(figure, folder / stem)
+                figures[f"{statistic}, {what}, against ε{self._axes(part)}."] = figure
         texts["privacy.html"] = self._page(tables, figures, settings)
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
-        return [folder / name for name in texts]
+        return [*write_texts(folder, texts), *paths]
 
     def _page(self, tables: list[StatTable], figures: dict[str, Any], settings: dict[str, Any]) -> str:
         page = Page(f"How much privacy words get: {self.name}")
@@ -162,23 +187,33 @@ class PrivacyReport:
         for table in tables:
             page.table(table)
         page.heading("Percentiles over words")
-        for statistic, figure in figures.items():
-            page.figure(svg_of(figure), f"{statistic}, {_STATISTICS[statistic]}, against ε.")
+        for caption, figure in figures.items():
+            page.figure(svg_of(figure), caption)
         page.heading("How sure are the means?")
         page.table(self._intervals())
         page.text(
             "Intervals of 95%. Words of a block share the directions of their noise, so that ours go by the "
             f"means of {int(self.sweep.block.max()) + 1} blocks; the paper's rule is mean ± 1.96·std/√100. "
-            "Drawn in float32; of a sample of draws, the exact search answers this share otherwise: "
-            f"{self.sweep.disagreement.share:.1e}, at most {self.sweep.disagreement.high:.1e} (95%)."
+            f"Drawn in float32; the exact search answers otherwise: {self.disagreement()}."
         )
         page.settings(settings)
         return page.whole()
 
+    def disagreement(self) -> str:
+        """Return how often a sample of the draws differs from the exact search."""
+        return "; ".join(
+            f"{part.sweep.disagreement.share:.1e} of a sample of the draws, at most "
+            f"{part.sweep.disagreement.high:.1e} (95%){self._axes(part)}"
+            for part in self.parts
+        )
+
     def _intervals(self) -> StatTable:
+        def several(dims: int) -> str:
+            return f", {dims} axes" if len(self.parts) > 1 else ""
+
         rows = [
             (
-                f"{row['statistic']}, λ = {row['lam']:g}, ε = {row['epsilon']:g}",
+                f"{row['statistic']}, λ = {row['lam']:g}, ε = {row['epsilon']:g}" + several(row["dims"]),
                 f"{row['mean']:.2f}",
                 "" if row["low"] is None else f"{row['low']:.2f} to {row['high']:.2f}",
                 f"{row['paper_low']:.2f} to {row['paper_high']:.2f}",
@@ -187,3 +222,20 @@ class PrivacyReport:
         ]
         header = ("setting", "mean", "by blocks", "by the paper's rule")
         return StatTable("Means over words", header, tuple(rows))
+
+
+def deviation(values: NDArray[np.float64]) -> float:
+    """Return the standard deviation over words; of a single one, 0."""
+    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
+
+
+def _facts(part: Drawn, statistic: str) -> Iterator[dict[str, Any]]:
+    values, grid = part.values(statistic), part.sweep.grid
+    for (i, lam), (j, epsilon) in product(enumerate(grid.lams), enumerate(grid.epsilons)):
+        interval: Interval = mean_interval(part.sweep, values[i, j])
+        levels = np.percentile(values[i, j], _PERCENTILES).tolist()
+        yield (
+            {"statistic": statistic, "dims": part.sweep.dim, "lam": lam, "epsilon": epsilon}
+            | {name: finite(value) for name, value in asdict(interval).items()}
+            | {f"p{p}": level for p, level in zip(_PERCENTILES, levels, strict=True)}
+        )

@@ -6,17 +6,25 @@ import io
 import math
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from rich.table import Table as RichTable
 from rich.text import Text
 
-__all__ = ["StatTable", "finite"]
+__all__ = ["StatTable", "finite", "write_texts"]
 
 
 def finite(value: float) -> float | None:
     """Return a number that JSON can hold: None stands for one without end."""
     return value if math.isfinite(value) else None
+
+
+def write_texts(folder: Path, texts: dict[str, str]) -> list[Path]:
+    """Write texts under their names into a folder; return the paths."""
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in texts]
 
 
 @dataclass(frozen=True, slots=True)

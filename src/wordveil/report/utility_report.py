@@ -10,7 +10,7 @@ from wordveil.evaluation.claims import Verdict
 from wordveil.evaluation.utility import Scores, Utility, utility_claims
 from wordveil.report.figures import Line, lines_figure, save_figure, svg_of
 from wordveil.report.page import Page
-from wordveil.report.tables import StatTable, finite
+from wordveil.report.tables import StatTable, finite, write_texts
 
 __all__ = ["UtilityReport"]
 
@@ -99,7 +99,7 @@ class UtilityReport:
         """Write everything into a folder; return the paths."""
         folder.mkdir(parents=True, exist_ok=True)
         tables, figure = self.tables(), self.figure()
-        save_figure(figure, folder / "utility")
+        pictures = save_figure(figure, folder / "utility")
         verdicts = [asdict(verdict) for verdict in self.verdicts]
         facts = self.facts()
         long = StatTable(
@@ -112,9 +112,7 @@ class UtilityReport:
             "utility.tex": "\n\n".join(table.latex() for table in tables) + "\n",
             "utility.json": json.dumps({"settings": settings, "rows": facts, "claims": verdicts}, indent=2),
         }
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
-        return [folder / name for name in texts]
+        return [*write_texts(folder, texts), *pictures]
 
     def _page(self, tables: list[StatTable], figure: Any, settings: dict[str, Any]) -> str:
         grid = self.found.grid

@@ -29,8 +29,12 @@ def check_page(path: Path) -> str:
 def test_privacy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["experiment", "privacy", *OPTIONS, "--compare-paper", "--out", str(tmp_path)]) == 0
     told = capsys.readouterr().out
-    for part in ("N_w", "S_w", "ε = 10", "words in sparse regions", "the paper's mean", "27.80"):
+    for part in ("N_w", "S_w", "ε = 10", "words in sparse regions", "the paper's mean", "95th percentile"):
         assert part in told
+    # Of 10 draws S_w can't be compared with the paper's, of 20 axes nothing with a benchmark of 300.
+    assert "27.80" not in told
+    assert "S_w depends on the number of draws" in (tmp_path / "privacy.html").read_text()
+    assert not re.search(r"99\.46 \(", told)
     facts = json.loads((tmp_path / "privacy.json").read_text())
     assert len(facts["rows"]) == 12
     assert facts["rows"][0].keys() >= {"mean", "deviation", "low", "high", "paper_low", "p5", "p50", "p95"}
@@ -84,7 +88,25 @@ def test_density(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert word not in page
     assert (tmp_path / "o" / "density.png").exists()
     assert main(["experiment", "density", str(tmp_path / "in.csv"), "--text", "m", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["rows"][0]["records"] == "2"
+    assert json.loads(capsys.readouterr().out)["rows"][0]["records"] == 2
+    for path in (tmp_path / "o").iterdir():
+        assert path.stat().st_mode & 0o777 == 0o600
+    assert "not for release" in page
+
+
+def test_density_of_several_columns_and_of_a_pipe(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in.csv").write_text("m,x\na red house,to boston\nbook a flight,\n")
+    told = ["--text", "m", "--text", "x", "--json"]
+    assert main(["experiment", "density", str(tmp_path / "in.csv"), *told]) == 0
+    row = json.loads(capsys.readouterr().out)["rows"][0]
+    assert (row["records"], row["words_a_record_mean"]) == (2, 4.0)
+    (tmp_path / "in.txt").write_text("a red house\nto boston\n")
+    with (tmp_path / "in.txt").open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        assert main(["experiment", "density", "-", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"][0]["records"] == 2
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
@@ -96,7 +118,7 @@ def test_density_of_a_known_format(
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     assert main(["experiment", "density", str(tmp_path / name), "--json"]) == 0
     row = json.loads(capsys.readouterr().out)["rows"][0]
-    assert (row["records"], row["words a record"]) == ("2", "3.0 ± 0.0")
+    assert (row["records"], row["words_a_record_mean"]) == (2, 3.0)
 
 
 def test_utility(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,6 +139,34 @@ def test_utility(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         main(["experiment", "utility", str(tmp_path / "sms.tsv"), *options, "--json", "--test", "clean"]) == 0
     )
     json.loads(capsys.readouterr().out)
+
+
+def test_a_data_set_of_the_paper_stands_beside_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "sms.tsv").write_text("spam\twin free money now\nham\tsee you at home\n" * 10)
+    options = ["--epsilons", "40", "--lams", "0", "--dims", "5", "--repetitions", "1", "--positive", "ham"]
+    assert main(["experiment", "utility", str(tmp_path / "sms.tsv"), *options]) == 0
+    told = capsys.readouterr().out
+    for part in ("ours, bow, about 'ham'", "ours, bow, about 'spam'", "the paper's, bag of words", "0.92"):
+        assert part in told
+    assert "recall of ham" in told
+    assert "the more frequent label" in told
+
+
+def test_a_folder_that_cannot_be_written_is_found_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["experiment", "privacy", *OPTIONS, "--out", str(tmp_path / "file" / "x")]) != 0
+    assert "drawing" not in capsys.readouterr().err
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr("wordveil.cli.experiment.user_cache_path", lambda *_, **__: tmp_path / "file")
+    assert main(["experiment", "privacy", *OPTIONS, "--json"]) == 0
+    assert "can't be written" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -42,20 +42,54 @@ def test_what_is_not_there_is_not_found() -> None:
     found = [holds(*made(0.0, shared=5.0, seed=seed)) for seed in range(100)]
     # Both one-sided tests at each of three ε at 1%/3: by chance far fewer than one in 100.
     assert sum(row[0] is True for row in found) == 0
+    assert sum(row[1] is True for row in found) == 0
+    # Each of 18 percentiles at 1%, of which only those beyond noise in the direction of the mean count: by
+    # chance they often do, since the mean's direction is chance as well; but none is called wrong often.
+    assert sum(row[3] is False for row in found) <= 15
     assert sum(row[4] is True for row in found) <= 5  # at 1%, and only if the sparse quarter is ahead
 
 
 def test_the_wrong_way_is_told() -> None:
     verdicts = claims(*made(-10.0), [300.0, 301.0])
-    assert [verdict.holds for verdict in verdicts] == [False, False, True, False, False, False]
+    # The percentiles do move with the means, which go up.
+    assert [verdict.holds for verdict in verdicts] == [False, False, True, True, False, False]
     assert "the other way go N_w at ε = 5" in verdicts[1].found
+
+
+def test_a_percentile_that_moves_against_the_mean_is_told() -> None:
+    sweep, sparseness = made(10.0)
+    stays = sweep.stays.copy()
+    top = stays[0, 2] >= np.percentile(stays[0, 2], 90)
+    stays[1, 2, top] = stays[0, 2, top] + 8
+    against = Sweep(GRID, 300, sweep.ids, sweep.block, stays, sweep.distinct, NONE)
+    verdict = claims(against, sparseness, [300.0, 300.0])[3]
+    assert verdict.holds is False
+    assert "the 95th of N_w at ε = 10" in verdict.found
+
+
+def test_ends_that_were_not_asked_for_are_not_tested() -> None:
+    sweep, sparseness = made(10.0)
+    grid = Grid((5.0, 10.0, 20.0), (0.0, 1.0))
+    middle = Sweep(grid, 300, sweep.ids, sweep.block, sweep.stays[:, 1:4], sweep.distinct[:, 1:4], NONE)
+    verdict = claims(middle, sparseness, [300.0, 300.0])[2]
+    assert verdict.holds is None
+    assert "below 5" in verdict.claim
+    wide = Sweep(GRID, 300, sweep.ids, sweep.block, sweep.stays[:, [0, 1, 2, 3, 3]], sweep.distinct, NONE)
+    assert claims(wide, sparseness, [300.0, 300.0])[2].holds is False
+
+
+def test_steps_within_noise_are_not_called_monotone() -> None:
+    sweep, sparseness = made(0.0, shared=5.0)
+    verdict = claims(sweep, sparseness, [300.0, 300.0])[1]
+    assert verdict.holds is None
+    assert "of 6 steps are within noise" in verdict.found
 
 
 def test_what_cannot_be_tested_is_said_to_be_so() -> None:
     sweep, sparseness = made(10.0)
     one_block = Sweep(GRID, 300, sweep.ids, np.zeros_like(sweep.block), sweep.stays, sweep.distinct, NONE)
     found = claims(one_block, sparseness, [300.0, 300.0])
-    assert [verdict.holds for verdict in found] == [None, None, True, True, None, True]
+    assert [verdict.holds for verdict in found] == [None, None, True, None, None, True]
     assert str(found[0]).startswith("not tested: ")
     still = Sweep(GRID, 300, sweep.ids, sweep.block, sweep.stays[[0, 0]], sweep.distinct[[0, 0]], NONE)
     assert claims(still, sparseness, [300.0, 300.0])[3].holds is None

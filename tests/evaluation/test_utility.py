@@ -9,14 +9,15 @@ import wordveil as wv
 from wordveil.evaluation import classifiers
 from wordveil.evaluation.classifiers import Fits, classify
 from wordveil.evaluation.datasets import LabelledTexts, load_labelled
-from wordveil.evaluation.utility import Utility, UtilityGrid, _split, utility, utility_claims
+from wordveil.evaluation.student import half_width
+from wordveil.evaluation.utility import OVERLAP, Utility, UtilityGrid, _split, utility, utility_claims
 
 SPAM = ["free money win now", "win free prize now", "money prize free call", "call now free win"]
 HAM = ["see you at home", "dinner at home tonight", "are you home", "see you tonight at dinner"]
 
 
 def data(copies: int = 15) -> LabelledTexts:
-    return LabelledTexts("made", (SPAM + HAM) * copies, ([True] * 4 + [False] * 4) * copies, "spam")
+    return LabelledTexts("made", (SPAM + HAM) * copies, ([True] * 4 + [False] * 4) * copies, "spam", "ham")
 
 
 @pytest.mark.parametrize("name", ["fasttext", "bow", "embeddings"])
@@ -57,7 +58,7 @@ def test_little_noise_leaves_all_and_much_leaves_little(glove: wv.Embedding) -> 
     assert (found.clean == 1.0).all()
     rises, same = utility_claims(found)
     assert rises.holds
-    assert same.holds
+    assert same.holds is not False
     again = utility(data(), glove.project(25), grid)
     assert (again.scores == found.scores).all()
     clean = utility(data(), glove.project(25), UtilityGrid((0.5,), (1.0,), 2, test="clean"))
@@ -69,12 +70,36 @@ def test_a_difference_between_lams_is_found() -> None:
     scores = 0.8 + 0.01 * random.normal(size=(2, 2, 8, 6))
     scores[1] += 0.1
     grid = UtilityGrid((1.0, 5.0), (0.0, 1.0), 8)
-    verdicts = utility_claims(Utility(grid, scores, np.full((8, 6), 0.95), 0), sms=True)
+    clean = np.full((8, 6), 0.95)
+    verdicts = utility_claims(Utility(grid, scores, clean, 0.6), ("spam", "ham"))
     assert [verdict.holds for verdict in verdicts[1:]] == [False, False, False]
-    verdicts = utility_claims(Utility(grid, scores + 0.2, np.full((8, 6), 0.95), 0), sms=True)
+    assert "recall of spam" in verdicts[2].claim
+    verdicts = utility_claims(Utility(grid, scores + 0.2, clean, 0.6), ("spam", "ham"))
     assert [verdict.holds for verdict in verdicts[2:]] == [True, True]
     scores[1] = scores[0] + 0.1  # the same in every repetition: as clear as can be
-    assert utility_claims(Utility(grid, scores, np.full((8, 6), 0.95), 0))[1].holds is False
+    assert utility_claims(Utility(grid, scores, clean, 0.6))[1].holds is False
+
+
+def test_a_difference_of_a_lam_in_the_middle_is_found() -> None:
+    scores = 0.8 + 0.001 * np.random.default_rng(1).normal(size=(3, 1, 8, 6))
+    grid = UtilityGrid((5.0,), (0.0, 0.5, 1.0), 8)
+    assert utility_claims(Utility(grid, scores, np.full((8, 6), 0.95), 0.6))[1].holds is True
+    scores[1] -= 0.1
+    assert utility_claims(Utility(grid, scores, np.full((8, 6), 0.95), 0.6))[1].holds is False
+
+
+def test_what_wide_intervals_could_hide_is_not_called_the_same() -> None:
+    scores = 0.8 + 0.1 * np.random.default_rng(1).normal(size=(2, 1, 3, 6))
+    found = Utility(UtilityGrid((5.0,), (0.0, 1.0), 3), scores, np.full((3, 6), 0.95), 0.6)
+    assert utility_claims(found)[1].holds is None
+
+
+def test_a_classifier_that_has_not_learnt_says_nothing() -> None:
+    grid = UtilityGrid((1.0, 5.0), (0.0, 1.0), 3)
+    found = Utility(grid, np.full((2, 2, 3, 6), 0.866), np.full((3, 6), 0.866), 0.866)
+    verdicts = utility_claims(found, ("spam", "ham"))
+    assert [verdict.holds for verdict in verdicts] == [None] * 4
+    assert "does not beat the more frequent label (0.866)" in verdicts[0].found
 
 
 def test_what_cannot_be_tested_is_said_to_be_so() -> None:
@@ -82,18 +107,20 @@ def test_what_cannot_be_tested_is_said_to_be_so() -> None:
         ((1, 2, 8, 6), UtilityGrid((1.0, 5.0), (0.0,), 8)),
         ((2, 2, 2, 6), UtilityGrid((1.0, 5.0), (0.0, 1.0), 2)),
     ):
-        found = Utility(grid, np.full(shape, 0.5), np.full((shape[2], 6), 0.9), 0)
+        found = Utility(grid, np.full(shape, 0.5), np.full((shape[2], 6), 0.9), 0.6)
         assert utility_claims(found)[1].holds is None
-    single = Utility(UtilityGrid((1.0,), (0.0, 1.0), 8), np.full((2, 1, 8, 6), 0.5), np.full((8, 6), 0.9), 0)
+    grid = UtilityGrid((1.0,), (0.0, 1.0), 8)
+    single = Utility(grid, np.full((2, 1, 8, 6), 0.5), np.full((8, 6), 0.9), 0.6)
     assert utility_claims(single)[0].holds is None
 
 
 def test_splits_are_stratified() -> None:
     labels = np.array([True] * 30 + [False] * 70)
-    known, asked = _split(labels, 3)
+    known, asked = _split(labels, 3, 0)
     assert sorted([*known, *asked]) == list(range(100))
     assert (labels[known].sum(), len(known)) == (21, 70)
-    assert not (known[:20] == _split(labels, 4)[0][:20]).all()
+    for other in ((4, 0), (3, 1), (0, 3)):
+        assert not (known[:20] == _split(labels, *other)[0][:20]).all()
 
 
 def test_the_two_data_sets_by_their_own_formats(tmp_path: Path) -> None:
@@ -124,6 +151,7 @@ def test_the_two_data_sets_by_their_own_formats(tmp_path: Path) -> None:
         ),
         ("a,b\nx,1\ny,2\n", {"text": "a", "label": "b"}, "at least 4 records of each label"),
         ("a,b\nx,1\ny,\n", {"text": "a", "label": "b"}, "row 2: has no label"),
+        ("a,b\n" + f"x,{'y' * 41}\ny,2\n" * 4, {"text": "a", "label": "b"}, "longer than 40 letters"),
         ("a,b\nx,1\ny,2\n", {"text": "aa", "label": "b"}, "has no column 'aa'"),
     ],
 )
@@ -154,3 +182,25 @@ def test_real_data(real_data: Path) -> None:
 def test_grids_are_checked(bad: dict[str, Any]) -> None:
     with pytest.raises(wv.ParameterError):
         UtilityGrid(**{"epsilons": (1.0,), "lams": (0.0,)} | bad)
+
+
+def test_texts_without_words_to_learn_from(glove: wv.Embedding) -> None:
+    empty = LabelledTexts("made", ["?!"] * 8, [True] * 4 + [False] * 4, "1", "0")
+    with pytest.raises(wv.FormatError, match="hold no words"):
+        utility(empty, glove, UtilityGrid((1.0,), (0.0,), 2))
+
+
+def test_intervals_are_honest_where_repetitions_share_the_data() -> None:
+    """A mean accuracy over random splits of one data set: 95% ± 3% of 400 corrected intervals hold the truth.
+
+    The classifier is fixed, so that accuracy on a test part of 300 of 1,000 records has a known mean.
+    """
+    held = plain = 0
+    for seed in range(400):
+        random = np.random.default_rng(seed)
+        right = random.random(1000) < 0.8
+        accuracies = np.array([right[random.permutation(1000)[:300]].mean() for _ in range(5)])
+        held += abs(accuracies.mean() - 0.8) <= half_width(accuracies, OVERLAP)
+        plain += abs(accuracies.mean() - 0.8) <= half_width(accuracies)
+    assert 0.92 <= held / 400 <= 0.98
+    assert plain / 400 < 0.9

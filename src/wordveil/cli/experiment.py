@@ -1,11 +1,11 @@
 """`wordveil experiment`: the paper's tables and figures, on any vectors and data."""
 
 import json
+import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
-from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
 import typer
@@ -27,7 +27,7 @@ from wordveil.evaluation.density import neighbour_distances, text_density
 from wordveil.evaluation.sweep import Grid, Sweep, sweep
 from wordveil.evaluation.utility import UtilityGrid, utility
 from wordveil.metric import Metric
-from wordveil.report.density_report import density_table, write_density
+from wordveil.report.density_report import density_facts, density_table, write_density
 from wordveil.report.plots import figure_class
 from wordveil.report.privacy_report import Drawn, PrivacyReport
 from wordveil.report.utility_report import UtilityReport
@@ -86,7 +86,7 @@ def privacy(
         "fingerprint": vectors.fingerprint,
         "words": len(ids),
         "dims": ", ".join(map(str, axes)),
-        **settings_of(**asdict(grid)),
+        **asdict(grid),
         "other answers than the exact search": report.disagreement(),
     }
     paths = report.write(out, settings) if out is not None else []
@@ -122,23 +122,27 @@ def density(
 ) -> None:
     """Where the words of some texts stand: the table of the paper's appendix. Prints counts, never a text."""
     grid = Grid((epsilon,), (0.0, 1.0), draws, seed=seed)
+    name = "standard input" if str(file) == "-" else file.name
     check_whole(words, "words", "density", 1)
     check_out(out)
     vectors = load_embedding(embedding)
     found = text_density(vectors, texts_of(file, text or []))
-    table = density_table(file.stem, found, compare=compare_paper)
-    settings = settings_of(
-        texts=file.name, vectors=vectors.provenance.name, fingerprint=vectors.fingerprint, epsilon=epsilon
-    )
+    table, facts = density_table(name, found, compare=compare_paper), density_facts(name, found)
+    settings = {
+        "texts": name,
+        "vectors": vectors.provenance.name,
+        "fingerprint": vectors.fingerprint,
+        "words": min(words, found.vocabulary),
+        **asdict(grid),
+    }
     paths = []
     if out is not None:
         chosen = np.sort(np.random.default_rng([seed, 4]).permutation(found.ids)[:words])
         # Which words the texts hold is private, so that nothing about them is kept.
         drawn = run_sweep(vectors, grid, chosen, checked_workers(workers), keep=False)
-        paths = write_density(out, table, drawn, neighbour_distances(vectors, chosen), settings)
+        paths = write_density(out, table, facts, drawn, neighbour_distances(vectors, chosen), settings)
     if as_json:
-        rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-        typer.echo(json.dumps({"settings": settings, "rows": rows}, indent=2))
+        typer.echo(json.dumps({"settings": settings, "rows": [facts]}, indent=2))
         return
     output().print(table.rich())
     for path in paths:
@@ -179,17 +183,19 @@ def utility_(
     with count_progress("training") as watch:
         found = utility(data, vectors, grid, watch)
     known = known_format(file)
-    sms = known is not None and known.positive == data.positive == "spam"
-    report = UtilityReport(data.name, data.positive, found, sms=sms)
-    settings = settings_of(
-        data=file.name,
-        records=len(data.texts),
-        positive=data.positive,
-        vectors=vectors.provenance.name,
-        fingerprint=vectors.fingerprint,
-        preprocessing="the tokens of wordveil's rule, with spaces between them",
-        **asdict(grid),
+    report = UtilityReport(
+        data.name, (data.positive, data.other), found, known="" if known is None else known.name
     )
+    settings = {
+        "data": file.name,
+        "records": len(data.texts),
+        "positive": data.positive,
+        "vectors": vectors.provenance.name,
+        "fingerprint": vectors.fingerprint,
+        "dims": vectors.dim,
+        "preprocessing": "the tokens of wordveil's rule, with spaces between them",
+        **asdict(grid),
+    }
     paths = report.write(out, settings) if out is not None else []
     if as_json:
         verdicts = [asdict(verdict) for verdict in report.verdicts]
@@ -207,6 +213,9 @@ def check_out(out: Path | None) -> None:
         if out.exists() and not out.is_dir():
             raise ParameterError(f"{out}: is not a folder. Hint: name another.")
         figure_class()
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
 
 
 def tell(verdicts: list[Verdict], paths: list[Path]) -> None:
@@ -218,15 +227,15 @@ def tell(verdicts: list[Verdict], paths: list[Path]) -> None:
 
 
 def texts_of(file: Path, columns: list[str]) -> Iterator[str]:
-    """Yield the texts of a file, null ones as empty."""
-    known = known_format(file)
+    """Yield the text of each row of a file, several columns as one, null ones as empty; `-` is a pipe."""
+    known = None if str(file) == "-" else known_format(file)
     chosen = Layout() if known is None else known.layout
     columns = columns or ([] if known is None else [known.text])
     with opened(str(file), chosen, other="text") as (source, name, layout, compression):
         table = open_table(source, name, layout, columns, compression=compression)
         for chunk in table.chunks():
-            for text in chain.from_iterable(chunk.texts.values()):
-                yield text or ""
+            for row in zip(*chunk.texts.values(), strict=True):
+                yield " ".join(text or "" for text in row)
         table.close()
 
 
@@ -269,10 +278,11 @@ def run_sweep(
 ) -> Sweep:
     """Run a sweep with a bar on a terminal, going on from what an earlier one has left."""
     cache = user_cache_path("wordveil", appauthor=False) / "sweeps" if keep else None
+    if cache is not None:
+        try:
+            cache.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            typer.echo(f"{cache}: can't be written. A run that is stopped will begin anew.", err=True)
+            cache = None
     with count_progress("drawing") as watch:
         return sweep(vectors, grid, ids, workers=workers, cache=cache, watch=watch)
-
-
-def settings_of(**facts: Any) -> dict[str, str]:
-    """Return facts as text, for a page."""
-    return {name: str(value) for name, value in facts.items()}

@@ -14,6 +14,7 @@ from wordveil.tables.files import recognised
 __all__ = ["Known", "LabelledTexts", "known_format", "load_labelled"]
 
 _LEAST: Final = 4  # so that there is something to learn from and to be tested on
+_LONGEST_LABEL: Final = 40
 _SMS_LABELS: Final = (b"ham\t", b"spam\t")
 _TWEET_COLUMNS: Final = b"id,keyword,location,text,target"
 
@@ -26,11 +27,13 @@ class LabelledTexts:
     texts: list[str]
     labels: list[bool]
     positive: str
+    other: str
 
 
 class Known(NamedTuple):
-    """How a data set is laid out that is known by its content."""
+    """How a data set is laid out that is known by its content, and its name in the paper's tables."""
 
+    name: str
     layout: Layout
     text: str
     label: str
@@ -44,9 +47,9 @@ def known_format(path: Path) -> Known | None:
     with path.open("rb") as file:
         head = decompressed(file, compression, str(path)).read(4096).removeprefix(codecs.BOM_UTF8)
     if head.startswith(_SMS_LABELS):
-        return Known(Layout("tsv", header=False, quotes=False), "2", "1", "spam")
+        return Known("sms", Layout("tsv", header=False, quotes=False), "2", "1", "spam")
     if head.startswith(_TWEET_COLUMNS):
-        return Known(Layout("csv"), "text", "target", "1")
+        return Known("tweets", Layout("csv"), "text", "target", "1")
     return None
 
 
@@ -86,6 +89,8 @@ def _read(path: Path, layout: Layout, text: str, label: str, positive: str | Non
     kinds = sorted(counts, key=lambda kind: counts[kind])
     if len(kinds) != 2:
         raise FormatError(f"{path}: must have two labels. It has {len(kinds)}.")
+    if max(map(len, kinds)) > _LONGEST_LABEL:
+        raise FormatError(f"{path}: a label is longer than {_LONGEST_LABEL} letters. Hint: is it the text?")
     if counts[kinds[0]] < _LEAST:
         raise FormatError(f"{path}: must have at least {_LEAST} records of each label.")
     chosen = kinds[0] if positive is None else positive
@@ -93,4 +98,5 @@ def _read(path: Path, layout: Layout, text: str, label: str, positive: str | Non
         raise ParameterError(
             f"{path}: no record has the positive label. Hint: --positive names one of the two."
         )
-    return LabelledTexts(path.stem, texts, [each == chosen for each in labels], chosen)
+    other = kinds[1 - kinds.index(chosen)]
+    return LabelledTexts(path.stem, texts, [each == chosen for each in labels], chosen, other)

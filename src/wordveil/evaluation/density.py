@@ -55,6 +55,8 @@ class Density:
         The mean distance of the 50 sparsest words over that of the 50 densest.
     share : float
         The mean share of records that hold a given word of the 50 sparsest.
+    extreme_words : int
+        50, or fewer where there are fewer than 100 words.
     """
 
     records: int
@@ -64,6 +66,7 @@ class Density:
     spread: float
     extremes: float
     share: float
+    extreme_words: int
     ids: NDArray[np.int64]
     distances: NDArray[np.float64]
 
@@ -97,6 +100,7 @@ def text_density(embedding: Embedding, texts: Iterable[str]) -> Density:
         float(distances.max() / least),
         float(distances[sparsest].mean() / max(distances[densest].mean(), 1e-300)),
         float(held[used[sparsest]].mean() / len(lengths)),
+        count,
         used,
         distances,
     )

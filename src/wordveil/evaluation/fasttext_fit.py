@@ -39,7 +39,9 @@ def main() -> int:
     try:
         with _named(known) as path:
             model = fasttext.train_supervised(path, dim=100, epoch=5, lr=0.1, thread=1, verbose=0)
-    except RuntimeError:
+    except RuntimeError as error:
+        if "NaN" not in str(error):
+            raise
         return NAN
     found, _ = model.predict(asked)
     sys.stdout.write("".join("1" if each and each[0] == "__label__1" else "0" for each in found))

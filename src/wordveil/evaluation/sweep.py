@@ -165,7 +165,9 @@ def sweep(
     parts = [order[block[order] == number] for number in range(int(block.max()) + 1)]
 
     def done(number: int) -> tuple[Counts, Counts]:
-        return _cached(folder, number, lambda: table.block(given[parts[number]], number))
+        words = given[parts[number]]
+        file = None if folder is None else folder / f"{number:05d}.npy"
+        return _cached(file, (*shape[:2], len(words)), grid.draws, lambda: table.block(words, number))
 
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
         for number, (stayed, answers) in enumerate(pool.map(done, range(len(parts)))):
@@ -196,13 +198,13 @@ def _cache_folder(cache: Path, embedding: Embedding, grid: Grid, ids: Ints) -> P
 
 
 def _cached(
-    folder: Path | None, number: int, make: Callable[[], tuple[Counts, Counts]]
+    path: Path | None, shape: tuple[int, ...], most: int, make: Callable[[], tuple[Counts, Counts]]
 ) -> tuple[Counts, Counts]:
-    path = None if folder is None else folder / f"{number:05d}.npy"
     if path is not None and path.exists():
-        with suppress(ValueError, EOFError, IndexError):  # a damaged block is drawn again
+        with suppress(ValueError, EOFError):  # a damaged block is drawn again
             both = np.load(path, allow_pickle=False)
-            return both[0], both[1]
+            if both.dtype == np.uint16 and both.shape == (2, *shape) and both.max() <= most:
+                return both[0], both[1]
     stayed, answers = make()
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -240,28 +242,28 @@ class _Table:
         grid = self._grid
         shape = len(grid.lams), len(grid.epsilons), len(ids)
         stays, distinct = np.empty(shape, np.uint16), np.empty(shape, np.uint16)
-        for lam, epsilon, answers in self._answers(ids, number):
+        for lam, epsilon, answers in self._answers(ids, number, grid.draws):
             stays[lam, epsilon] = np.count_nonzero(answers == ids[:, None], axis=1)
             for word, row in enumerate(answers):
                 _, counts = np.unique(row, return_counts=True)
                 distinct[lam, epsilon, word] = np.count_nonzero(counts / grid.draws >= grid.eta)
         return stays, distinct
 
-    def _draws(self, ids: Ints, number: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _draws(self, ids: Ints, number: int, draws: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the directions of a block, and the radii of its words at ε = 1."""
         random = np.random.default_rng([self._grid.seed, 2, number])
-        normals = random.standard_normal((self._grid.draws, self._rows.shape[1]))
+        normals = random.standard_normal((draws, self._rows.shape[1]))
         directions = normals / np.linalg.norm(normals, axis=1, keepdims=True)
-        return directions, random.standard_gamma(self._rows.shape[1], (len(ids), self._grid.draws))
+        return directions, random.standard_gamma(self._rows.shape[1], (len(ids), draws))
 
-    def _answers(self, ids: Ints, number: int) -> Iterator[tuple[int, int, Ints]]:
-        """Yield the answers to all draws of all words of a block, (words, draws), at each setting."""
-        directions, radii = self._draws(ids, number)
+    def _answers(self, ids: Ints, number: int, draws: int) -> Iterator[tuple[int, int, Ints]]:
+        """Yield the answers to so many draws of all words of a block, (words, draws), at each setting."""
+        directions, radii = self._draws(ids, number, draws)
         own = self._place[ids]
         squares = self._distances(own)
         for lam, root in enumerate(self._roots):
             answers = np.empty((len(self._grid.epsilons), *radii.shape), np.int64)
-            for start in range(0, self._grid.draws, _PIECE):
+            for start in range(0, draws, _PIECE):
                 part = slice(start, start + _PIECE)
                 along = (directions[part] * root).astype(np.float32) @ self._rows.T
                 for epsilon, value in enumerate(self._grid.epsilons):
@@ -285,15 +287,17 @@ class _Table:
         draws = min(draws, self._grid.draws)
         words = math.ceil(_SAMPLE / (len(self._grid.lams) * len(self._grid.epsilons) * draws))
         sample = ids[np.unique(np.linspace(0, len(ids) - 1, min(words, len(ids))).astype(np.int64))]
-        directions, radii = self._draws(sample, _SAMPLE_BLOCK)
         search = ScreenedSearch(self._exact)
         wrong = total = 0
-        for lam, epsilon, answers in self._answers(sample, _SAMPLE_BLOCK):
-            steps = radii[:, :draws, None] / self._grid.epsilons[epsilon]
-            points = self._exact[self._place[sample]][:, None] + steps * directions[:draws] * self._roots[lam]
-            found = search.nearest(points.reshape(-1, points.shape[-1])).reshape(points.shape[:2])
-            wrong += int(np.count_nonzero(self._first[found] != answers[:, :draws]))
-            total += found.size
+        for start in range(0, len(sample), _LARGEST_BLOCK):
+            part, number = sample[start : start + _LARGEST_BLOCK], _SAMPLE_BLOCK + start
+            directions, radii = self._draws(part, number, draws)
+            for lam, epsilon, answers in self._answers(part, number, draws):
+                steps = radii[..., None] / self._grid.epsilons[epsilon]
+                points = self._exact[self._place[part]][:, None] + steps * directions * self._roots[lam]
+                found = search.nearest(points.reshape(-1, points.shape[-1])).reshape(points.shape[:2])
+                wrong += int(np.count_nonzero(self._first[found] != answers))
+                total += found.size
         return clopper_pearson(wrong, total)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.report.plots import figure_class
+from wordveil.report.tables import write_bytes
 
 __all__ = ["Line", "lines_figure", "save_figure", "scatter_figure", "svg_of"]
 
@@ -22,6 +23,9 @@ _STYLES: Final = (
     ("#56b4e9", "P", (0, (1, 1))),
 )
 
+_BESIDE: Final = 0.02
+_EDGE: Final = 0.02
+_MANY: Final = 500
 _BINS: Final = 10
 _LEAST_IN_BIN: Final = 20  # so that a mean is one
 
@@ -35,23 +39,31 @@ def lines_figure(
     ylabels: Sequence[str],
     *,
     level: Sequence[float | None] | None = None,
-    log: bool = True,
+    shared: bool = False,
+    shares: bool = False,
 ) -> Any:
-    """Return a figure with a panel for each (title, lines), side by side; a level is a grey line across."""
+    """Return a figure with a panel for each (title, lines), side by side; a level is a grey line across.
+
+    `shared` gives all panels one y axis; `shares` says that values lie in [0, 1], whatever their bars.
+    """
     figure = figure_class()(figsize=(4.1 * len(panels), 3.6), layout="constrained")
-    axes = np.atleast_1d(figure.subplots(1, len(panels)))
+    axes = np.atleast_1d(figure.subplots(1, len(panels), sharey=shared))
     for number, (panel, (title, lines)) in enumerate(zip(axes, panels, strict=True)):
-        for (name, x, y, bars), (colour, mark, dash) in zip(lines, _cycle(len(lines)), strict=True):
-            panel.errorbar(
-                x, y, bars, label=name, color=colour, marker=mark, linestyle=dash, markersize=4, capsize=2
-            )
+        for place, (name, x, y, bars) in enumerate(lines):
+            colour, mark, dash = _style(place)
+            # Side by side, so that bars and lines that coincide are still seen.
+            beside = [value * (1.0 + _BESIDE * (place - (len(lines) - 1) / 2)) for value in x]
+            style = {"color": colour, "marker": mark, "linestyle": dash, "markersize": 4, "capsize": 2}
+            panel.errorbar(beside, y, bars, label=name, **style)
         if level is not None and level[number] is not None:
             panel.axhline(level[number], color="#777777", linewidth=1, linestyle="-", label="unperturbed")
-        if log:
-            panel.set_xscale("log")
-            ticks = sorted({value for _, x, _, _ in lines for value in x})
-            panel.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-            panel.minorticks_off()
+        panel.set_xscale("log")
+        ticks = sorted({value for _, x, _, _ in lines for value in x})
+        panel.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        panel.minorticks_off()
+        if shares:
+            low, high = panel.get_ylim()
+            panel.set_ylim(max(low, -_EDGE), min(high, 1.0 + _EDGE))
         panel.set_title(title)
         panel.set_xlabel(xlabel)
         panel.set_ylabel(ylabels[number])
@@ -66,8 +78,10 @@ def scatter_figure(
     """Return a figure with a cloud for each group, and the mean of y in up to ten bins of x over it."""
     figure = figure_class()(figsize=(7.0, 4.2), layout="constrained")
     panel = figure.subplots()
-    for (name, x, y), (colour, mark, dash) in zip(groups, _cycle(len(groups)), strict=True):
-        panel.scatter(x, y, s=3, c=colour, alpha=0.12, linewidths=0, rasterized=True)
+    for place, (name, x, y) in enumerate(groups):
+        colour, mark, dash = _style(place)
+        size, alpha = (3, 0.12) if len(x) > _MANY else (10, 0.4)
+        panel.scatter(x, y, s=size, c=colour, alpha=alpha, linewidths=0, rasterized=True)
         bins_wanted = max(1, min(_BINS, len(x) // _LEAST_IN_BIN))
         edges = np.unique(np.quantile(x, np.linspace(0, 1, bins_wanted + 1)))
         which = np.clip(np.searchsorted(edges, x, "right") - 1, 0, len(edges) - 2)
@@ -84,16 +98,22 @@ def scatter_figure(
     return figure
 
 
-def _cycle(count: int) -> list[tuple[str, str, Any]]:
-    return [_STYLES[number % len(_STYLES)] for number in range(count)]
+def _style(number: int) -> tuple[str, str, Any]:
+    """Return a colour, a mark and a dash; beyond six lines, colours return with other marks and dashes."""
+    again = number // len(_STYLES)
+    colour = _STYLES[number % len(_STYLES)][0]
+    _, mark, dash = _STYLES[(number + again) % len(_STYLES)]
+    return colour, mark, dash
 
 
-def save_figure(figure: Any, path: Path) -> list[Path]:
+def save_figure(figure: Any, path: Path, *, private: bool = False) -> list[Path]:
     """Write a figure as PNG and as SVG, beside each other; return the paths."""
-    png, svg = path.with_name(f"{path.name}.png"), path.with_name(f"{path.name}.svg")
-    figure.savefig(png, dpi=150)
-    svg.write_text(svg_of(figure), encoding="utf-8")
-    return [png, svg]
+    png = io.BytesIO()
+    figure.savefig(png, format="png", dpi=150)
+    forms = {".png": png.getvalue(), ".svg": svg_of(figure).encode()}
+    return [
+        write_bytes(path.with_name(path.name + end), data, private=private) for end, data in forms.items()
+    ]
 
 
 def svg_of(figure: Any) -> str:

@@ -11,9 +11,12 @@ from typing import Any, Final
 
 from wordveil.report.tables import StatTable
 
-__all__ = ["Page"]
+__all__ = ["NOT_FOR_RELEASE", "Page"]
 
 _LIBRARIES: Final = ("wordveil", "numpy", "scipy", "scikit-learn", "fasttext-numpy2", "matplotlib")
+NOT_FOR_RELEASE: Final = (
+    "Computed from the texts themselves, without noise: if they are private, this page is not for release."
+)
 _STYLE: Final = """
 :root { color-scheme: light; }
 body { font: 16px/1.55 system-ui, sans-serif; margin: 0 auto; max-width: 62rem; padding: 1rem; }
@@ -63,7 +66,7 @@ class Page:
         self.parts.append(table.html())
 
     def figure(self, svg: str, caption: str) -> None:
-        """Add a picture, as SVG inside of the page; its numbers stand in the page's tables."""
+        """Add a picture, as SVG inside of the page; its numbers should stand in a table of the page."""
         data = base64.b64encode(svg.encode()).decode()
         name = html.escape(caption)
         picture = f'<img alt="{name}" src="data:image/svg+xml;base64,{data}">'

@@ -10,20 +10,17 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.evaluation.claims import Interval, Verdict, claims, mean_interval, paper
+from wordveil.evaluation.claims import PERCENTILES, Interval, Verdict, claims, mean_interval, paper
+from wordveil.evaluation.student import deviation_of
 from wordveil.evaluation.sweep import Sweep
 from wordveil.report.figures import Line, lines_figure, save_figure, svg_of
 from wordveil.report.page import Page
-from wordveil.report.tables import StatTable, finite, write_texts
+from wordveil.report.tables import StatTable, facts_csv, finite, write_texts
 
 __all__ = ["Drawn", "PrivacyReport"]
 
-_PERCENTILES: Final = (5, 50, 95)
-_WHY_OTHER: Final = (
-    "Absolute numbers are not expected to agree. N_w depends on how far apart the vectors stand, and so on "
-    "the vocabulary: the paper's 28,596 words hold web addresses and misspellings of two data sets, which we "
-    "do not have as vectors; ours are common words, in denser company, so that fewer stay at the same ε."
-)
+_THEIR_DRAWS: Final = 100
+_THEIR_DIM: Final = 300
 _STATISTICS: Final = {"N_w": "how often a word stays, of 100", "S_w": "how many answers it has"}
 
 
@@ -83,9 +80,10 @@ class PrivacyReport:
     def tables(self) -> list[StatTable]:
         """Return the tables of the paper, and beside them, if asked for, the paper's own."""
         found = [self._table(statistic, part) for part in self.parts for statistic in _STATISTICS]
+        found += [self._levels(statistic, part) for part in self.parts for statistic in _STATISTICS]
         if self.compare:
             found += [self._comparison(statistic) for statistic in _STATISTICS]
-            found += [self._benchmark()]
+            found += [self._benchmark()] if self.sweep.dim == _THEIR_DIM else []
         return found
 
     def _header(self) -> tuple[str, ...]:
@@ -94,12 +92,20 @@ class PrivacyReport:
     def _table(self, statistic: str, part: Drawn) -> StatTable:
         rows = []
         for lam, row in zip(self.sweep.grid.lams, part.values(statistic), strict=True):
-            cells = [f"{value.mean():.2f} ± {deviation(value):.2f}" for value in row]
+            cells = [f"{value.mean():.2f} ± {deviation_of(value):.2f}" for value in row]
             rows.append((f"{lam:g}", *cells))
         title = (
             f"{statistic}, {_STATISTICS[statistic]}: mean ± standard deviation over words, {self.name}"
             f"{self._axes(part)}"
         )
+        return StatTable(title, self._header(), tuple(rows))
+
+    def _levels(self, statistic: str, part: Drawn) -> StatTable:
+        rows = []
+        for lam, row in zip(self.sweep.grid.lams, part.values(statistic), strict=True):
+            cells = (" / ".join(f"{level:g}" for level in np.percentile(value, PERCENTILES)) for value in row)
+            rows.append((f"{lam:g}", *cells))
+        title = f"{statistic}: 5th / 50th / 95th percentile over words, {self.name}{self._axes(part)}"
         return StatTable(title, self._header(), tuple(rows))
 
     def _comparison(self, statistic: str) -> StatTable:
@@ -114,11 +120,17 @@ class PrivacyReport:
                 ]
                 rows.append((f"{name}, λ = {lam:g}", *cells))
         header = ("the paper's vectors", *(f"ε = {epsilon:g}" for epsilon in theirs["epsilons"]))
-        return StatTable(f"{statistic}: the paper's mean, and ours less the paper's", header, tuple(rows))
+        ours = f", and ours less the paper's{self._axes(self.parts[-1])}" if self._like(statistic) else ""
+        return StatTable(f"{statistic}: the paper's mean{ours}", header, tuple(rows))
+
+    def _like(self, statistic: str) -> bool:
+        """Return whether ours can be compared: S_w depends on the number of draws and on η."""
+        grid = self.sweep.grid
+        return statistic == "N_w" or (grid.draws == _THEIR_DRAWS and grid.eta == 0.0)
 
     def _beside(self, statistic: str, lam: float, epsilon: float, theirs: float) -> str:
         grid = self.sweep.grid
-        if lam not in grid.lams or epsilon not in grid.epsilons:
+        if lam not in grid.lams or epsilon not in grid.epsilons or not self._like(statistic):
             return f"{theirs:.2f}"
         values = self.parts[-1].values(statistic)
         ours = values[grid.lams.index(lam), grid.epsilons.index(epsilon)].mean()
@@ -135,14 +147,14 @@ class PrivacyReport:
         """Return the percentiles over words against ε: a panel for each, a line for each λ."""
         grid = self.sweep.grid
         panels = []
-        for percentile in _PERCENTILES:
+        for percentile in PERCENTILES:
             levels = np.percentile(part.values(statistic), percentile, axis=2)
             lines: list[Line] = [
                 (f"λ = {lam:g}", grid.epsilons, row.tolist(), None)
                 for lam, row in zip(grid.lams, levels, strict=True)
             ]
             panels.append((f"{percentile}th percentile over words", lines))
-        return lines_figure(panels, "ε", [statistic] * len(panels))
+        return lines_figure(panels, "ε", [f"${statistic}$"] * len(panels), shared=True)
 
     def facts(self) -> list[dict[str, Any]]:
         """Return a row for every statistic and setting, for machines."""
@@ -152,11 +164,9 @@ class PrivacyReport:
         """Write everything into a folder; return the paths."""
         folder.mkdir(parents=True, exist_ok=True)
         tables, facts = self.tables(), self.facts()
-        head = tuple(facts[0])
-        long = StatTable("", head, tuple(tuple(str(row[name]) for name in head) for row in facts))
         verdicts = [asdict(verdict) for verdict in self.verdicts]
         texts = {
-            "privacy.csv": long.csv(),
+            "privacy.csv": facts_csv(facts),
             "privacy.json": json.dumps({"settings": settings, "rows": facts, "claims": verdicts}, indent=2),
             "privacy.md": "\n\n".join(table.markdown() for table in tables) + "\n",
             "privacy.tex": "\n\n".join(table.latex() for table in tables) + "\n",
@@ -182,7 +192,7 @@ class PrivacyReport:
         for verdict in self.verdicts:
             page.verdict(verdict.claim, holds=verdict.holds, found=verdict.found)
         if self.compare:
-            page.text(_WHY_OTHER)
+            page.text(self._why_other())
         page.heading("Tables")
         for table in tables:
             page.table(table)
@@ -198,6 +208,19 @@ class PrivacyReport:
         )
         page.settings(settings)
         return page.whole()
+
+    def _why_other(self) -> str:
+        """Return why absolute numbers differ, with those that say so."""
+        apart = self.parts[-1].sparseness.mean()
+        told = (
+            "Absolute numbers are not expected to agree: N_w depends on how far apart the vectors stand. The "
+            f"mean distance of these {len(self.sweep.ids):,} words to their nearest neighbours is "
+            f"{apart:.2f} on {self.sweep.dim} axes. The paper has 28,596 words of two data sets, among them "
+            "web addresses and misspellings, which stand further from others; its distances are not reported."
+        )
+        if not self._like("S_w"):
+            told += f" S_w depends on the number of draws: the paper's are of {_THEIR_DRAWS}, with η = 0."
+        return told
 
     def disagreement(self) -> str:
         """Return how often a sample of the draws differs from the exact search."""
@@ -224,18 +247,13 @@ class PrivacyReport:
         return StatTable("Means over words", header, tuple(rows))
 
 
-def deviation(values: NDArray[np.float64]) -> float:
-    """Return the standard deviation over words; of a single one, 0."""
-    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
-
-
 def _facts(part: Drawn, statistic: str) -> Iterator[dict[str, Any]]:
     values, grid = part.values(statistic), part.sweep.grid
     for (i, lam), (j, epsilon) in product(enumerate(grid.lams), enumerate(grid.epsilons)):
         interval: Interval = mean_interval(part.sweep, values[i, j])
-        levels = np.percentile(values[i, j], _PERCENTILES).tolist()
+        levels = np.percentile(values[i, j], PERCENTILES).tolist()
         yield (
             {"statistic": statistic, "dims": part.sweep.dim, "lam": lam, "epsilon": epsilon}
             | {name: finite(value) for name, value in asdict(interval).items()}
-            | {f"p{p}": level for p, level in zip(_PERCENTILES, levels, strict=True)}
+            | {f"p{p}": level for p, level in zip(PERCENTILES, levels, strict=True)}
         )

@@ -7,12 +7,14 @@ import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rich.table import Table as RichTable
 from rich.text import Text
 
-__all__ = ["StatTable", "finite", "write_texts"]
+from wordveil.embedding.atomic import atomic_write
+
+__all__ = ["StatTable", "facts_csv", "finite", "write_bytes", "write_texts"]
 
 
 def finite(value: float) -> float | None:
@@ -20,11 +22,24 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def write_texts(folder: Path, texts: dict[str, str]) -> list[Path]:
+def write_bytes(path: Path, data: bytes, *, private: bool = False) -> Path:
+    """Write a file, whole or not at all; a private one is for its owner alone."""
+    with atomic_write(path, force=True) as file:
+        if private:
+            Path(file.name).chmod(0o600)
+        file.write(data)
+    return path
+
+
+def write_texts(folder: Path, texts: dict[str, str], *, private: bool = False) -> list[Path]:
     """Write texts under their names into a folder; return the paths."""
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return [folder / name for name in texts]
+    return [write_bytes(folder / name, text.encode(), private=private) for name, text in texts.items()]
+
+
+def facts_csv(facts: list[dict[str, Any]]) -> str:
+    """Return rows of facts as CSV for machines: numbers as they are, nothing where there is none."""
+    rows = tuple(tuple("" if value is None else str(value) for value in row.values()) for row in facts)
+    return StatTable("", tuple(facts[0]), rows).csv()
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def test_what_cannot_be_tested_is_said_to_be_so() -> None:
     one_block = Sweep(GRID, 300, sweep.ids, np.zeros_like(sweep.block), sweep.stays, sweep.distinct, NONE)
     found = claims(one_block, sparseness, [300.0, 300.0])
     assert [verdict.holds for verdict in found] == [None, None, True, None, None, True]
-    assert str(found[0]).startswith("not tested: ")
+    assert str(found[0]).startswith("can't be told: ")
     still = Sweep(GRID, 300, sweep.ids, sweep.block, sweep.stays[[0, 0]], sweep.distinct[[0, 0]], NONE)
     assert claims(still, sparseness, [300.0, 300.0])[3].holds is None
 

@@ -22,6 +22,7 @@ __all__ = ["PERCENTILES", "Interval", "Verdict", "claims", "mean_interval", "pap
 _LEVEL: Final = 0.01
 _LEAST_BLOCKS: Final = 30
 _MIDDLE: Final = (5.0, 10.0, 20.0)
+_TOLD: Final = 3
 _NONE: Final = 5.0
 _ALL: Final = 90.0
 _RESAMPLES: Final = 200
@@ -38,7 +39,7 @@ def paper() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A claim, whether it holds here (None: it could not be tested), and the numbers that say so."""
+    """A claim, whether it holds here (None: it can't be told), and the numbers that say so."""
 
     claim: str
     holds: bool | None
@@ -46,7 +47,7 @@ class Verdict:
 
     def __str__(self) -> str:
         """Return it as a line for a terminal."""
-        word = {True: "holds", False: "FAILS", None: "not tested"}[self.holds]
+        word = {True: "holds", False: "FAILS", None: "can't be told"}[self.holds]
         return f"{word}: {self.claim}\n       {self.found}"
 
 
@@ -161,7 +162,8 @@ def _monotone(sweep: Sweep, middle: list[int]) -> Verdict:
     if wrong:
         return Verdict(claim, False, f"the other way go {'; '.join(wrong)}")
     if unclear:
-        return Verdict(claim, None, f"{len(unclear)} of {tests} steps are within noise: {'; '.join(unclear)}")
+        some = "; ".join(unclear[:_TOLD]) + ("; …" if len(unclear) > _TOLD else "")
+        return Verdict(claim, None, f"{len(unclear)} of {tests} steps are within noise: {some}")
     return Verdict(claim, True, f"all {tests} steps do, significantly")
 
 

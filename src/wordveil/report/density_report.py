@@ -47,7 +47,7 @@ def density_table(name: str, found: Density, *, compare: bool) -> StatTable:
     header = (
         "texts", "records", "words a record", "vocabulary", "d_max/d_min",
         f"sparsest {found.extreme_words} / densest {found.extreme_words}",
-        f"share of records with a given one of the sparsest {found.extreme_words}",
+        f"records with a given one of the sparsest {found.extreme_words}",
     )  # fmt: skip
     return StatTable("Where the words of these texts stand", header, tuple(rows))
 

@@ -24,6 +24,7 @@ h1 { font-size: 1.6rem; line-height: 1.2; } h2 { font-size: 1.2rem; margin-top: 
 .wide { overflow-x: auto; } table { border-collapse: collapse; margin: 1rem 0; font-size: .9rem; }
 caption { text-align: left; font-weight: 600; padding-bottom: .3rem; }
 th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #ccc; white-space: nowrap; }
+th { white-space: normal; vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; }
 figure { margin: 1.5rem 0; } figure img { max-width: 100%; height: auto; }
 figcaption { font-size: .9rem; color: #444; }
@@ -44,6 +45,13 @@ def _versions() -> dict[str, str]:
         with suppress(PackageNotFoundError):
             found[name] = version(name)
     return found
+
+
+def _plain(value: object) -> str:
+    """Return a value of the settings as text; a list of numbers as those, with commas."""
+    if isinstance(value, list | tuple):
+        return ", ".join(_plain(each) for each in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 @dataclass
@@ -74,7 +82,7 @@ class Page:
 
     def verdict(self, claim: str, *, holds: bool | None, found: str) -> None:
         """Add a claim and whether it holds."""
-        kinds = {True: ("holds", "holds"), False: ("fails", "does not hold"), None: ("", "was not tested")}
+        kinds = {True: ("holds", "holds"), False: ("fails", "does not hold"), None: ("", "can't be told")}
         kind, word = kinds[holds]
         self.parts.append(
             f'<div class="verdict {kind}"><b>{html.escape(claim)}: {word}</b>{html.escape(found)}</div>'
@@ -83,7 +91,7 @@ class Page:
     def settings(self, facts: dict[str, Any]) -> None:
         """Add what was chosen, and the versions that ran."""
         versions = {"Python": platform.python_version(), **_versions()}
-        rows = tuple((str(name), str(value)) for name, value in {**facts, **versions}.items())
+        rows = tuple((str(name), _plain(value)) for name, value in {**facts, **versions}.items())
         self.heading("Settings and versions")
         self.table(StatTable("", ("what", "value"), rows))
 

@@ -1,7 +1,10 @@
 """One test body over every implementation of the contract."""
 
+import importlib.util
 import pickle
+import sys
 from collections.abc import Iterator
+from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
@@ -11,9 +14,20 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 import wordveil as wv
-from wordveil.nearest import BruteSearch, NearestSearch, ScreenedSearch, search
+from wordveil.nearest import (
+    AutomaticSearch,
+    BruteSearch,
+    NearestSearch,
+    SingleSearch,
+    automatic,
+    integers,
+    scores,
+    screened,
+    search,
+)
+from wordveil.nearest.screened import ScreenedSearch
 
-IMPLEMENTATIONS = [BruteSearch, ScreenedSearch]
+IMPLEMENTATIONS = [BruteSearch, SingleSearch, ScreenedSearch, AutomaticSearch]
 Table = NDArray[np.float64]
 
 
@@ -25,7 +39,8 @@ def kind(request: pytest.FixtureRequest) -> type[NearestSearch]:
 def by_differences(rows: Table, points: Table) -> list[int]:
     """The slow difference form, with the canonical distance: the definition."""
     return [
-        int(search.canonical_distances(np.broadcast_to(point, rows.shape), rows).argmin()) for point in points
+        int(search.canonical_distances(np.broadcast_to(point, rows.shape).copy(), rows).argmin())
+        for point in points
     ]
 
 
@@ -68,7 +83,8 @@ def test_of_equals_the_lowest_index(kind: type[NearestSearch]) -> None:
 
 def test_all_rows_equal_and_many(kind: type[NearestSearch], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_PAIR_NUMBERS", 1000)
-    monkeypatch.setattr(search, "_MOST_PAIRS", 3000)
+    monkeypatch.setattr(scores, "_MOST_PAIRS", 3000)
+    monkeypatch.setattr(screened, "_MOST_PAIRS", 3000)
     rows = np.ones((5000, 3))
     rows[4000:] = 1.0 + 2.0**-50
     points = np.concatenate((np.full((3, 3), 0.5), np.full((3, 3), 2.0)))
@@ -88,7 +104,9 @@ def test_the_block_size_changes_nothing(
     draws = np.random.default_rng(2)
     rows, points = draws.normal(size=(50, 5)), draws.normal(size=(100, 5))
     whole = kind(rows).nearest(points)
-    monkeypatch.setattr(search, "_SCORE_BYTES", 8 * 50 * block)
+    monkeypatch.setattr(scores, "_SCORE_BYTES", 8 * 50 * block)
+    monkeypatch.setattr(screened, "_BATCH", block)
+    monkeypatch.setattr(screened, "_BLOCK", 3 * block)
     monkeypatch.setattr(search, "_PAIR_NUMBERS", 40)
     np.testing.assert_array_equal(kind(rows).nearest(points), whole)
 
@@ -97,10 +115,11 @@ def test_a_pair_gets_the_same_distance_in_any_batch() -> None:
     draws = np.random.default_rng(3)
     for dim in (1, 3, 8, 17, 100, 129, 300):
         points, rows = draws.normal(size=(2, 64, dim))
-        whole = search.canonical_distances(points, rows)
+        whole = search.canonical_distances(points.copy(), rows)
         for i in range(64):
-            assert search.canonical_distances(points[i : i + 1], rows[i : i + 1])[0] == whole[i]
-        np.testing.assert_array_equal(search.canonical_distances(points[5:9], rows[5:9]), whole[5:9])
+            assert search.canonical_distances(points[i : i + 1].copy(), rows[i : i + 1])[0] == whole[i]
+        part = search.canonical_distances(points[5:9].copy(), rows[5:9])
+        np.testing.assert_array_equal(part, whole[5:9])
         np.testing.assert_allclose(whole, ((points - rows) ** 2).sum(axis=1), rtol=1e-13)
 
 
@@ -144,18 +163,99 @@ def test_the_oracle_agrees_with_the_definition_on_real_queries(glove: wv.Embeddi
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 5.0, 10.0, 20.0, 40.0])
-def test_the_fast_search_agrees_with_the_oracle_on_real_queries(glove: wv.Embedding, epsilon: float) -> None:
+def test_the_fast_searches_agree_with_the_oracle_on_real_queries(glove: wv.Embedding, epsilon: float) -> None:
     for rows, points in real_queries(glove, epsilon, 2000):
+        right = BruteSearch(rows).nearest(points)
+        np.testing.assert_array_equal(SingleSearch(rows).nearest(points), right)
+        np.testing.assert_array_equal(ScreenedSearch(rows).nearest(points), right)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3, 5, 25, 127])
+def test_the_integer_screen_in_few_dimensions(glove: wv.Embedding, dims: int) -> None:
+    for rows, points in real_queries(glove.project(dims), 3.0, 300):
         np.testing.assert_array_equal(ScreenedSearch(rows).nearest(points), BruteSearch(rows).nearest(points))
 
 
-def test_a_screen_without_its_bound_would_be_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bound is needed: near ties below float32's resolution are lost without it."""
+@pytest.mark.parametrize("scale", [1e-200, 1e-30, 1.0, 1e30, 1e140])
+def test_any_scale_and_mixed_lengths(kind: type[NearestSearch], scale: float) -> None:
+    draws = np.random.default_rng(8)
+    rows = draws.normal(size=(300, 7)) * np.logspace(-12, 0, 300)[:, None] * scale
+    points = draws.normal(size=(200, 7)) * np.logspace(-15, 3, 200)[:, None] * scale
+    assert kind(rows).nearest(points).tolist() == by_differences(rows, points)
+
+
+def near_ties() -> tuple[Table, Table]:
     draws = np.random.default_rng(6)
-    rows = 100.0 + draws.normal(size=(200, 20)) * 1e-5
-    points = 100.0 + draws.normal(size=(200, 20)) * 1e-5
-    right = by_differences(rows, points)
-    assert ScreenedSearch(rows).nearest(points).tolist() == right
-    fill = ScreenedSearch._fill_scores
-    monkeypatch.setattr(ScreenedSearch, "_fill_scores", lambda *given: 0.0 * fill(*given))
-    assert ScreenedSearch(rows).nearest(points).tolist() != right
+    return tuple(100.0 + draws.normal(size=(200, 20)) * 1e-5 for _ in range(2))  # type: ignore[return-value]  # two of them
+
+
+def test_near_ties_are_decided_exactly(kind: type[NearestSearch]) -> None:
+    rows, points = near_ties()
+    assert kind(rows).nearest(points).tolist() == by_differences(rows, points)
+
+
+def test_a_float32_screen_without_its_bound_would_be_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound is needed: near ties below float32's resolution are lost without it."""
+    rows, points = near_ties()
+    fill = SingleSearch._fill_scores
+    monkeypatch.setattr(SingleSearch, "_fill_scores", lambda *given: 0.0 * fill(*given))
+    assert SingleSearch(rows).nearest(points).tolist() != by_differences(rows, points)
+
+
+@pytest.mark.parametrize("left_out", ["points' errors", "rows' errors", "lengths"])
+def test_an_integer_screen_without_a_part_of_its_bound_would_be_wrong(
+    left_out: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a line, where the bound is tight."""
+    draws = np.random.default_rng(3)
+    rows, points = draws.normal(size=(3000, 1)), draws.normal(size=(3000, 1))
+    right = BruteSearch(rows).nearest(points)
+    made = ScreenedSearch(rows)
+    np.testing.assert_array_equal(made.nearest(points), right)
+    true = ScreenedSearch._rounded
+
+    def planted(*given: Any) -> Any:
+        batch = true(*given)
+        factors = {"points' errors": (1.0, 0.0), "rows' errors": (1.0, 1.0), "lengths": (0.0, 1.0)}[left_out]
+        return batch._replace(bounds=batch.bounds * np.array(factors)[:, None])
+
+    monkeypatch.setattr(ScreenedSearch, "_rounded", planted)
+    if left_out == "rows' errors":
+        made._columns[0], made._strips[0] = 0.0, 0.0
+    assert (made.nearest(points) != right).any()
+
+
+def test_the_integer_screen_comes_when_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = np.random.default_rng(9)
+    rows, points = draws.normal(size=(2000, 8)), draws.normal(size=(100, 8))
+    monkeypatch.setattr(automatic, "_FEW", 150)
+    made = AutomaticSearch(rows)
+    first = made.nearest(points)
+    assert isinstance(made.prepare(0), SingleSearch)
+    second = made.nearest(points)
+    assert isinstance(made.prepare(0), ScreenedSearch)
+    np.testing.assert_array_equal(first, second)
+    assert isinstance(AutomaticSearch(rows[:500]).prepare(10**6), SingleSearch)
+
+
+@pytest.mark.parametrize("absent", ["numba", "onnxruntime"])
+def test_without_the_extra_the_float32_screen_stays(absent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(9).normal(size=(2000, 8))
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == absent else find(name))
+    assert isinstance(AutomaticSearch(rows).prepare(10**6), SingleSearch)
+
+
+def test_a_library_that_does_not_load_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(9).normal(size=(2000, 8))
+    monkeypatch.setitem(sys.modules, "wordveil.nearest.screened", None)
+    assert isinstance(AutomaticSearch(rows).prepare(10**6), SingleSearch)
+
+
+def test_products_that_are_not_exact_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(9).normal(size=(2000, 8))
+    monkeypatch.setattr(integers, "largest_code", lambda _: 0)
+    assert isinstance(AutomaticSearch(rows).prepare(10**6), SingleSearch)
+    monkeypatch.setattr(screened, "largest_code", lambda _: 0)
+    with pytest.raises(wv.MachineError, match="integer products"):
+        ScreenedSearch(rows)

@@ -1,6 +1,5 @@
 """The threads of this process. The search leaves Python's lock alone, so they run at the same time."""
 
-import os
 import queue
 import threading
 from collections.abc import Iterable, Iterator
@@ -10,21 +9,15 @@ from threadpoolctl import threadpool_limits
 
 from wordveil.engines.base import Engine, Perturbed, perturbed_texts
 from wordveil.errors import check_whole
+from wordveil.nearest.threads import all_cores, one_thread
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey
 from wordveil.tables.base import Chunk
 
-__all__ = ["LocalEngine", "all_cores", "checked_workers"]
+__all__ = ["LocalEngine", "checked_workers"]
 
 _MOST_WORKERS: Final = 1024
 _AHEAD: Final = 2
-
-
-def all_cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def checked_workers(workers: int | None) -> int:
@@ -83,7 +76,10 @@ class LocalEngine(Engine):
             if self._closed:
                 continue
             try:
-                answers, report = perturbed_texts(self._veil, self._key, 0, task.ordinal, task.chunk.texts)
+                with one_thread():
+                    answers, report = perturbed_texts(
+                        self._veil, self._key, 0, task.ordinal, task.chunk.texts
+                    )
                 task.result = Perturbed(task.chunk, answers, report)
             except BaseException as error:
                 task.result = error

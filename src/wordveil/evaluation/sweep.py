@@ -30,7 +30,7 @@ from wordveil.embedding.atomic import atomic_write
 from wordveil.errors import ParameterError, check_real, check_whole
 from wordveil.evaluation.privacy import Share, clopper_pearson
 from wordveil.metric import Metric
-from wordveil.nearest import ScreenedSearch
+from wordveil.nearest import AutomaticSearch
 from wordveil.noise import check_epsilon
 
 __all__ = ["Grid", "Sweep", "sweep"]
@@ -287,7 +287,7 @@ class _Table:
         draws = min(draws, self._grid.draws)
         words = math.ceil(_SAMPLE / (len(self._grid.lams) * len(self._grid.epsilons) * draws))
         sample = ids[np.unique(np.linspace(0, len(ids) - 1, min(words, len(ids))).astype(np.int64))]
-        search = ScreenedSearch(self._exact)
+        search = AutomaticSearch(self._exact)
         wrong = total = 0
         for start in range(0, len(sample), _LARGEST_BLOCK):
             part, number = sample[start : start + _LARGEST_BLOCK], _SAMPLE_BLOCK + start

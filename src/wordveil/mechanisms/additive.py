@@ -1,5 +1,6 @@
 """Noise added to the vector of a word, then the nearest word: the Mahalanobis and the Laplace mechanism."""
 
+import threading
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -13,13 +14,14 @@ from wordveil.errors import check_real
 from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.base import Mechanism
 from wordveil.metric import Metric
-from wordveil.nearest import NearestSearch, ScreenedSearch
+from wordveil.nearest import AutomaticSearch, NearestSearch
+from wordveil.nearest.threads import in_threads
 from wordveil.noise import check_epsilon, eigen_noise
 from wordveil.randomness import Stream
 
 __all__ = ["Laplace", "Mahalanobis"]
 
-_BLOCK_ROWS: Final = 4096
+_BLOCK_ROWS: Final = 1536
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +93,7 @@ class Mahalanobis(Mechanism):
 
     @cached_property
     def _search(self) -> NearestSearch:
-        return ScreenedSearch(self._places[:-1])
+        return AutomaticSearch(self._places[:-1])
 
     def _noisy_points(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.float64]:
         """Return φ(w) + Z for each id, in float64 and in the eigenbasis."""
@@ -101,9 +103,20 @@ class Mahalanobis(Mechanism):
 
     def _perturb(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.int64]:
         answers = np.empty(len(ids), dtype=np.int64)
-        for start in range(0, len(ids), _BLOCK_ROWS):
-            block = slice(start, start + _BLOCK_ROWS)
-            answers[block] = self._search.nearest(self._noisy_points(ids[block], stream))
+        search = self._search.prepare(len(ids))
+        starts, turn = iter(range(0, len(ids), _BLOCK_ROWS)), threading.Lock()
+
+        def work() -> bool:
+            with turn:  # so that blocks get their noise in their order, whatever thread draws it
+                start = next(starts, None)
+                if start is None:
+                    return False
+                block = slice(start, start + _BLOCK_ROWS)
+                points = self._noisy_points(ids[block], stream)
+            answers[block] = search.nearest(points)
+            return True
+
+        in_threads(work, -(-len(ids) // _BLOCK_ROWS) if search.threaded else 1)
         return answers
 
     @cached_property

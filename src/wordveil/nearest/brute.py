@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.nearest.search import NearestSearch
+from wordveil.nearest.scores import ScoreSearch
 
 __all__ = ["BruteSearch"]
 
 
-class BruteSearch(NearestSearch):
+class BruteSearch(ScoreSearch):
     """Slow and plain; what every other search must agree with.
 
     Examples

@@ -5,35 +5,59 @@ tolerance covers its own rounding and that of the canonical distance: what the s
 """
 
 from abc import ABC, abstractmethod
-from typing import Final
+from collections.abc import Iterator
+from typing import ClassVar, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import ParameterError
 
-__all__ = ["NearestSearch", "canonical_distances"]
+__all__ = ["NearestSearch", "canonical_distances", "in_pairs", "power_of_two"]
 
-_PAIR_NUMBERS: Final = 1 << 22
-_MOST_PAIRS: Final = 1 << 21
-_SCORE_BYTES: Final = 64 << 20
+T = TypeVar("T", bound=np.floating)
+
+_PAIR_NUMBERS: Final = 1 << 16
 _ROUNDING: Final = 2.0**-52
 _TINY: Final = 2.0**-1000
+_LARGEST_SCALE: Final = 2.0**200  # so that no scaled norm of a point overflows
 
 
 def canonical_distances(points: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the squared Euclidean distances, pair by pair: the one rule of what is near and what is equal.
 
-    The sum runs over a contiguous row, so a pair gets the same bits in whatever batch it stands.
+    The sum runs over a contiguous row, so a pair gets the same bits in whatever batch it stands. What was in
+    `points` is lost.
     """
-    difference = np.subtract(points, rows, order="C")
+    difference = np.subtract(points, rows, out=points)
     return np.asarray(np.square(difference, out=difference).sum(axis=1))
 
 
-class NearestSearch(ABC):
-    """Finds the nearest of the rows that it was made with. Immutable, safe to share between threads."""
+def power_of_two(norms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return, for each norm, a power of two that brings it to between ½ and 1; 1 for zero."""
+    _, exponents = np.frexp(norms)
+    return np.ldexp(1.0, np.where(norms > 0.0, -exponents, 0))
 
-    _score_dtype: np.dtype[np.floating] = np.dtype(np.float64)
+
+def in_pairs(
+    points: NDArray[T], which: NDArray[np.int64], rows: NDArray[T], candidates: NDArray[np.int64]
+) -> Iterator[tuple[slice, NDArray[T], NDArray[T]]]:
+    """Yield points and rows side by side, a few pairs at a time, in memory that stays near."""
+    step = min(len(which), max(1, _PAIR_NUMBERS // points.shape[1]))
+    left, right = np.empty((step, points.shape[1]), points.dtype), np.empty((step, rows.shape[1]), rows.dtype)
+    for start in range(0, len(which), step):
+        pair = slice(start, min(start + step, len(which)))
+        count = pair.stop - start
+        np.take(points, which[pair], axis=0, out=left[:count], mode="clip")
+        np.take(rows, candidates[pair], axis=0, out=right[:count], mode="clip")
+        yield pair, left[:count], right[:count]
+
+
+class NearestSearch(ABC):
+    """Finds the nearest of the rows that it was made with. Safe to share between threads."""
+
+    threaded: ClassVar = False
+    """Whether it is best called by several threads at a time; otherwise it uses several by itself."""
 
     def __init__(self, rows: NDArray[np.float64]) -> None:
         if rows.ndim != 2 or min(rows.shape) < 1 or rows.dtype != np.float64:
@@ -44,22 +68,8 @@ class NearestSearch(ABC):
         self._largest = float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max()))
 
     @abstractmethod
-    def _fill_scores(
-        self, points: NDArray[np.float64], norms: NDArray[np.float64], scores: NDArray[np.floating]
-    ) -> NDArray[np.float64]:
-        """Write approximate scores of all points and rows; return how far from the best the answer may be.
-
-        The score of a point q and a row r is q·r - ‖r‖²/2, times any positive number of the point's own: the
-        nearest row has the largest. The tolerance, one number a point in the same unit, must be at least
-        twice the error of a score plus `_canonical_slack`.
-        """
-
-    def _canonical_slack(self, norms: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how far below the best score the row may be that the canonical distance prefers.
-
-        That distance is D·(1 + θ) with |θ| ≤ (m + 4)·2⁻⁵³, and D ≤ (‖q‖ + max ‖r‖)².
-        """
-        return np.asarray((self._rows.shape[1] + 8) * _ROUNDING * (norms + self._largest) ** 2 + _TINY)
+    def _find(self, points: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the index of the nearest row of each of the checked points."""
 
     def nearest(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the index of the nearest row of each point; memory does not grow with their number."""
@@ -70,37 +80,35 @@ class NearestSearch(ABC):
         norms = np.sqrt(np.einsum("ij,ij->i", points, points))
         if not np.isfinite(norms).all():
             raise ParameterError("The points to search for must be finite, and their squares too.")
-        answers = np.empty(len(points), dtype=np.int64)
-        block = max(1, _SCORE_BYTES // (self._score_dtype.itemsize * len(self._rows)))
-        scores = np.empty((min(block, len(points)), len(self._rows)), dtype=self._score_dtype)
-        for start in range(0, len(points), block):
-            part = slice(start, start + block)
-            used = scores[: len(points[part])]
-            answers[part] = self._nearest_of_block(points[part], norms[part], used)
-        return answers
+        return self._find(points, norms)
 
-    def _nearest_of_block(
-        self, points: NDArray[np.float64], norms: NDArray[np.float64], scores: NDArray[np.floating]
+    def prepare(self, count: int) -> "NearestSearch":  # noqa: ARG002  # others choose by it
+        """Return the search to use for so many points."""
+        return self
+
+    def _row_scale(self) -> float:
+        """Return a power of two that brings the longest row to ½ to 1, unless it is next to nothing."""
+        return min(float(power_of_two(np.array(self._largest))), _LARGEST_SCALE)
+
+    def _canonical_slack(self, norms: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how far below the best score the row may be that the canonical distance prefers.
+
+        A score is q·r - ‖r‖²/2. That distance is D·(1 + θ) with |θ| ≤ (m + 4)·2⁻⁵³, and D ≤ (‖q‖ + max ‖r‖)².
+        """
+        return np.asarray((self._rows.shape[1] + 8) * _ROUNDING * (norms + self._largest) ** 2 + _TINY)
+
+    def _decide(
+        self, points: NDArray[np.float64], which: NDArray[np.int64], candidates: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        tolerance = self._fill_scores(points, norms, scores)
-        floor = scores.max(axis=1).astype(np.float64) - tolerance
-        # Rounding the floor downwards keeps everything that reaches it; below the range it keeps all.
-        with np.errstate(over="ignore"):
-            lowest = np.nextafter(floor.astype(scores.dtype), scores.dtype.type(-np.inf))
-        return self._decide(points, scores >= lowest[:, None])
+        """Return, for each point, which of its candidates is canonically the nearest.
 
-    def _decide(self, points: NDArray[np.float64], left: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return, for each point, which of the rows that are left is canonically the nearest."""
-        if len(points) > 1 and np.count_nonzero(left) > _MOST_PAIRS:
-            half = len(points) // 2
-            parts = self._decide(points[:half], left[:half]), self._decide(points[half:], left[half:])
-            return np.concatenate(parts)
-        which, candidates = np.divmod(np.flatnonzero(left), len(self._rows))
+        Pairs of a point and a candidate, in ascending order of both; each point has at least one.
+        """
+        if len(which) == len(points):
+            return candidates
         distances = np.empty(len(which))
-        step = max(1, _PAIR_NUMBERS // points.shape[1])
-        for start in range(0, len(which), step):
-            pair = slice(start, start + step)
-            distances[pair] = canonical_distances(points[which[pair]], self._rows[candidates[pair]])
+        for pair, left, right in in_pairs(points, which, self._rows, candidates):
+            distances[pair] = canonical_distances(left, right)
         begins = np.searchsorted(which, np.arange(len(points)))
         least = np.minimum.reduceat(distances, begins)
         # Pairs stand in the order of their indices, so the first that is least has the lowest index.

@@ -1,0 +1,56 @@
+"""A float32 product as a screen, where the processor or the libraries offer nothing better."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.nearest.scores import ScoreSearch
+from wordveil.nearest.search import power_of_two
+
+__all__ = ["SingleSearch"]
+
+_UNIT: Final = 2.0**-24
+_UNDERFLOW: Final = 2.0**-100
+
+
+class SingleSearch(ScoreSearch):
+    """A float32 product screens; the canonical float64 distance decides among the few that are left.
+
+    Rounding both operands to float32 and summing m + 1 products in any order, fused or not, is off by at most
+    γ·Σ|qᵢrᵢ| ≤ γ·‖q‖·‖r‖ with γ = (m + 4)u/(1 - (m + 4)u) and u = 2⁻²⁴, as long as nothing overflows; what
+    underflows adds less than 2⁻¹⁰⁰. To be sure of that, rows and points are scaled, by powers of two, which
+    are exact, to norms of about 1. ‖r‖²/2 rides along as the last product.
+
+    Examples
+    --------
+    >>> search = SingleSearch(np.array([[0.0, 0.0], [1.0, 1.0]]))
+    >>> search.nearest(np.array([[0.9, 0.8], [0.5, 0.5]]))
+    array([1, 0])
+    """
+
+    def __init__(self, rows: NDArray[np.float64]) -> None:
+        super().__init__(rows)
+        self._scale = self._row_scale()
+        scaled = self._rows * self._scale
+        halves = np.einsum("ij,ij->i", scaled, scaled) / 2.0
+        self._screen = np.column_stack((scaled, -halves)).astype(np.float32)
+        self._longest = self._largest * self._scale
+
+    _score_dtype = np.dtype(np.float32)
+
+    def _fill_scores(
+        self, points: NDArray[np.float64], norms: NDArray[np.float64], scores: NDArray[np.floating]
+    ) -> NDArray[np.float64]:
+        dim = points.shape[1]
+        # Shrink long points, but never blow up short ones: ‖r‖²/2 must stay near 1 as well.
+        shrink = np.minimum(power_of_two(norms * self._scale), 1.0)
+        scaled = np.empty((len(points), dim + 1), dtype=np.float32)
+        scaled[:, :dim] = points * (self._scale * shrink)[:, None]
+        scaled[:, dim] = shrink
+        gamma = (dim + 4) * _UNIT / (1.0 - (dim + 4) * _UNIT)
+        size = norms * self._scale * shrink * self._longest + shrink * self._longest**2 / 2.0
+        with np.errstate(over="ignore"):  # a slack beyond all bounds keeps every row, which is right
+            slack = self._canonical_slack(norms) * shrink * self._scale**2
+        np.matmul(scaled, self._screen.T, out=scores)
+        return np.asarray(2.0 * (gamma * size + _UNDERFLOW) + slack)

@@ -1,0 +1,85 @@
+"""How many threads a call may use, and work that is shared between them."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+__all__ = ["Scratch", "all_cores", "in_threads", "one_thread"]
+
+_here = threading.local()
+
+
+class Scratch(threading.local):
+    """Memory that each thread uses again and again: fresh memory costs more than to fill it."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, NDArray[Any]] = {}
+
+    def array(self, name: str, size: int, dtype: DTypeLike) -> NDArray[Any]:
+        """Return a flat array of at least that size, with anything in it."""
+        if name not in self._arrays or len(self._arrays[name]) < size:
+            self._arrays[name] = np.empty(size, dtype=dtype)
+        return self._arrays[name]
+
+
+def all_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep what this thread calls to this thread: for those who have threads of their own."""
+    before = getattr(_here, "alone", False)
+    _here.alone = True
+    try:
+        yield
+    finally:
+        _here.alone = before
+
+
+def in_threads(work: Callable[[], bool], most: int) -> None:
+    """Call `work` until it returns False, in up to `most` threads, one a core; this thread is one of them.
+
+    The first error ends the work in all threads, and is raised here.
+
+    Examples
+    --------
+    >>> left = [3, 2, 1]
+    >>> def work() -> bool:
+    ...     return bool(left and left.pop())
+    >>> in_threads(work, 3)
+    >>> left
+    []
+    """
+    ended = threading.Event()
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        with one_thread():
+            try:
+                while not ended.is_set() and work():
+                    pass
+            except BaseException as error:
+                errors.append(error)
+            ended.set()
+
+    count = 1 if getattr(_here, "alone", False) else min(all_cores(), most)
+    helpers = [threading.Thread(target=run, daemon=True) for _ in range(count - 1)]
+    for helper in helpers:
+        helper.start()
+    try:
+        run()
+    finally:
+        ended.set()
+        for helper in helpers:
+            helper.join()
+    if errors:
+        raise errors[0]

@@ -1,0 +1,49 @@
+"""What is compiled does what its source says; without a folder to keep it in, it is compiled anew."""
+
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from wordveil.nearest import kernels, screened
+from wordveil.nearest.screened import ScreenedSearch
+
+
+def test_compiled_and_plain_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = np.random.default_rng(1)
+    rows, points = draws.normal(size=(150, 4)), draws.normal(size=(40, 4))
+    rows[100:] = rows[:50]
+    compiled = ScreenedSearch(rows).nearest(points)
+    calls: list[str] = []
+
+    def plain(name: str) -> Any:
+        def call(*given: Any) -> Any:
+            calls.append(name)
+            return getattr(kernels, f"_{name}")(*given)
+
+        return call
+
+    for name in ("collect", "resolve"):
+        monkeypatch.setattr(screened, name, plain(name))
+    np.testing.assert_array_equal(ScreenedSearch(rows).nearest(points), compiled)
+    monkeypatch.setattr(screened, "_MOST_PAIRS", 20)
+    np.testing.assert_array_equal(ScreenedSearch(rows).nearest(points), compiled)
+    assert {"collect", "resolve"} == set(calls)
+
+
+def test_without_a_folder_to_keep_it_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = numba.njit
+
+    def picky(*given: Any, cache: bool = False, **options: Any) -> Any:
+        if cache:
+            raise RuntimeError("no locator available")
+        return real(*given, **options)
+
+    monkeypatch.setattr(numba, "njit", picky)
+
+    def twice(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return values + values
+
+    assert kernels._compiled()(twice)(np.ones(2)).tolist() == [2.0, 2.0]

@@ -8,6 +8,8 @@ PYTHON ?= python3
 USER_ENV := .venv
 DEV_ENV := .venv-dev
 SPARK_ENV := .venv-spark
+TORCH_ENV := .venv-torch
+TORCH := 2.13.0
 BIN := $(DEV_ENV)/bin
 PIP_FLAGS := --quiet --disable-pip-version-check
 GLOVE := packages/wordveil-glove
@@ -42,6 +44,14 @@ $(SPARK_ENV)/ready: requirements-spark.txt pyproject.toml $(GLOVE)/pyproject.tom
 	$(SPARK_ENV)/bin/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(GLOVE) -e .
 	touch $@
 
+# PyTorch is larger still. Which build of it there is, for a CPU or for a GPU, depends on the machine: no hash.
+$(TORCH_ENV)/ready: requirements-torch.txt pyproject.toml $(GLOVE)/pyproject.toml | python
+	$(PYTHON) -m venv $(TORCH_ENV)
+	$(TORCH_ENV)/bin/pip install $(PIP_FLAGS) --require-hashes -r requirements-torch.txt
+	$(TORCH_ENV)/bin/pip install $(PIP_FLAGS) torch==$(TORCH)
+	$(TORCH_ENV)/bin/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(GLOVE) -e .
+	touch $@
+
 .PHONY: demo
 demo: $(USER_ENV)/ready ## Set up, and show what wordveil does with the shipped vectors
 	@rm -rf build/demo && mkdir -p build/demo
@@ -58,6 +68,10 @@ test: check ## Format, lint, types, import order, then the tests with coverage
 .PHONY: test-spark
 test-spark: $(SPARK_ENV)/ready ## The tests that need a real Spark (and Java 17 or later)
 	$(SPARK_ENV)/bin/pytest -m spark -W ignore::ResourceWarning tests/engines $(PYTEST_FLAGS)  # PySpark leaves sockets open
+
+.PHONY: test-torch
+test-torch: $(TORCH_ENV)/ready ## The tests of the search for GPUs, on a CPU if there is no other
+	$(TORCH_ENV)/bin/pytest -m torch tests/nearest tests/evaluation/test_sweep.py $(PYTEST_FLAGS)
 
 .PHONY: check
 check: $(DEV_ENV)/ready ## Format, lint, types and import order
@@ -113,7 +127,9 @@ lock: ## Pin and hash the development environment anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		--no-annotate --no-header --group spark-tests --extra files --extra spark pyproject.toml \
 		--output-file requirements-spark.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-annotate --no-header --group torch-tests pyproject.toml --output-file requirements-torch.txt
 
 .PHONY: clean
 clean: ## Remove what the other targets made
-	rm -rf $(USER_ENV) $(DEV_ENV) $(SPARK_ENV) build dist .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(USER_ENV) $(DEV_ENV) $(SPARK_ENV) $(TORCH_ENV) build dist .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis

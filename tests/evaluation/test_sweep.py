@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import chi2_contingency, combine_pvalues
 
 import wordveil as wv
-from wordveil.evaluation import sweep as module
+from wordveil.evaluation import draws
+from wordveil.evaluation.device_sweep import DeviceTable
 from wordveil.evaluation.sweep import Grid, sweep
 
 WORDS, DRAWS = 20, 20_000
@@ -35,10 +36,17 @@ def p_value(a: Any, b: Any) -> float:
     return float(chi2_contingency(pooled).pvalue) if pooled.shape[1] > 1 else 1.0
 
 
+def on_torch(part: wv.Embedding, grid: Grid) -> draws.Table:
+    import torch
+
+    return DeviceTable(part, grid, "cuda" if torch.cuda.is_available() else "cpu:0")
+
+
 @pytest.mark.parametrize(("lam", "epsilon"), [(0.0, 3.0), (1.0, 6.0)])
-def test_the_same_law_as_the_mechanism(part: wv.Embedding, lam: float, epsilon: float) -> None:
+@pytest.mark.parametrize("make", [draws.Table, pytest.param(on_torch, marks=pytest.mark.torch)])
+def test_the_same_law_as_the_mechanism(part: wv.Embedding, lam: float, epsilon: float, make: Any) -> None:
     ids = np.arange(0, 2000, 100)
-    table = module._Table(part, Grid((epsilon,), (lam,), DRAWS, seed=5))
+    table = make(part, Grid((epsilon,), (lam,), DRAWS, seed=5))
     # A block of its own for each word, so that tests over words are independent.
     answers = [next(table._answers(ids[i : i + 1], i, DRAWS))[2][0] for i in range(WORDS)]
     true = wv.Mahalanobis(part, epsilon, lam)
@@ -59,7 +67,7 @@ def test_the_same_law_as_the_mechanism(part: wv.Embedding, lam: float, epsilon: 
 
 def test_pruning_changes_nothing(glove: wv.Embedding) -> None:
     grid = Grid((1.0, 5.0, 10.0, 20.0, 40.0), (0.0, 1.0), draws=12, seed=2)
-    table = module._Table(glove, grid)
+    table = draws.Table(glove, grid)
     ids = np.arange(0, 33_000, 3000)
     directions, radii = table._draws(ids, 0, grid.draws)
     squares = table._distances(table._place[ids])
@@ -87,7 +95,7 @@ def test_equal_and_far_vectors(part: wv.Embedding) -> None:
 def test_draws_in_pieces_change_nothing(part: wv.Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
     grid, ids = Grid((3.0, 6.0), (0.0, 1.0), draws=50), np.arange(64)
     whole = sweep(part, grid, ids)
-    monkeypatch.setattr(module, "_PIECE", 7)
+    monkeypatch.setattr(draws, "_PIECE", 7)
     pieces = sweep(part, grid, ids)
     assert (whole.stays == pieces.stays).mean() > 0.99  # products of other shapes round otherwise
     assert (whole.distinct == pieces.distinct).mean() > 0.99
@@ -120,13 +128,13 @@ def test_it_goes_on_from_its_cache(
     files[3].write_bytes(b"torn")
     np.save(files[5], np.zeros((2, 1, 1, 1), np.uint16))
     np.save(files[6], np.full_like(np.load(files[6]), 11))
-    real, redone = module._Table.block, []
+    real, redone = draws.Table.block, []
 
     def counted(self: Any, ids: Any, number: int) -> Any:
         redone.append(number)
         return real(self, ids, number)
 
-    monkeypatch.setattr(module._Table, "block", counted)
+    monkeypatch.setattr(draws.Table, "block", counted)
     second = sweep(part, grid, np.arange(200), cache=tmp_path, workers=2)
     assert sorted(redone) == [3, 5, 6]
     assert (first.stays == second.stays).all()
@@ -168,3 +176,26 @@ def test_grids_are_checked(bad: dict[str, Any]) -> None:
 def test_words_are_checked(part: wv.Embedding, ids: list[int]) -> None:
     with pytest.raises(wv.ParameterError, match="some of the vocabulary"):
         sweep(part, Grid(), np.array(ids, dtype=np.int64))
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("eta", [0.0, 0.1])
+def test_a_sweep_on_a_device_of_pytorch(part: wv.Embedding, tmp_path: Path, eta: float) -> None:
+    grid = Grid((2.0, 5.0, 20.0), (0.0, 1.0), draws=200, eta=eta)
+    ids = np.arange(0, 2000, 10)
+    here, there = (sweep(part, grid, ids, device=device, cache=tmp_path) for device in ("cpu", "cpu:0"))
+    assert there.disagreement.share == 0.0
+    # Means over 200 words of 200 draws each: far apart only if a law is wrong.
+    assert np.abs(here.n_w.mean(axis=2) - there.n_w.mean(axis=2)).max() < 2.5
+    assert np.abs(here.s_w.mean(axis=2) - there.s_w.mean(axis=2)).max() < 4.0
+    again = sweep(part, grid, ids, device="cpu:0", cache=tmp_path)
+    assert (again.stays == there.stays).all()
+    assert (again.distinct == there.distinct).all()
+
+
+@pytest.mark.torch
+def test_a_word_that_shares_its_vector_never_stays_on_a_device(part: wv.Embedding) -> None:
+    twins = wv.Embedding([*part.words, "twin"], np.vstack((part.vectors, part.vectors[5])))
+    found = sweep(twins, Grid((50.0,), (1.0,), draws=20), np.array([5, 2000]), device="cpu:0")
+    assert found.n_w[0, 0, 0] > 50
+    assert found.n_w[0, 0, 1] == 0

@@ -1,9 +1,8 @@
 """One test body over every implementation of the contract."""
 
-import importlib.util
 import pickle
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import hypothesis.strategies as st
@@ -20,19 +19,37 @@ from wordveil.nearest import (
     NearestSearch,
     SingleSearch,
     automatic,
+    cuda,
     integers,
     scores,
     screened,
     search,
 )
+from wordveil.nearest.cuda import TorchSearch
 from wordveil.nearest.screened import ScreenedSearch
 
-IMPLEMENTATIONS = [BruteSearch, SingleSearch, ScreenedSearch, AutomaticSearch]
+Kind = Callable[[NDArray[np.float64]], NearestSearch]
+
+
+def on_torch(rows: NDArray[np.float64]) -> NearestSearch:
+    """The search for a GPU, on whatever device PyTorch has here."""
+    import torch
+
+    return TorchSearch(rows, "cuda" if torch.cuda.is_available() else "cpu")
+
+
+IMPLEMENTATIONS = [
+    BruteSearch,
+    SingleSearch,
+    ScreenedSearch,
+    AutomaticSearch,
+    pytest.param(on_torch, marks=pytest.mark.torch),
+]
 Table = NDArray[np.float64]
 
 
 @pytest.fixture(params=IMPLEMENTATIONS, ids=lambda kind: kind.__name__)
-def kind(request: pytest.FixtureRequest) -> type[NearestSearch]:
+def kind(request: pytest.FixtureRequest) -> Kind:
     return request.param  # type: ignore[no-any-return]  # pytest's params have no type
 
 
@@ -71,42 +88,42 @@ def cases(draw: st.DrawFn) -> tuple[Table, Table]:
 @example(case=(np.array([[1e30]]), np.array([[5.0]])))
 @example(case=(np.array([[1e-30]]), np.array([[3e138]])))
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_exactly_the_definition(kind: type[NearestSearch], case: tuple[Table, Table]) -> None:
+def test_exactly_the_definition(kind: Kind, case: tuple[Table, Table]) -> None:
     rows, points = case
     assert kind(rows).nearest(points).tolist() == by_differences(rows, points)
 
 
-def test_of_equals_the_lowest_index(kind: type[NearestSearch]) -> None:
+def test_of_equals_the_lowest_index(kind: Kind) -> None:
     rows = np.array([[5.0, 5.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     assert kind(rows).nearest(np.array([[1.0, 0.0], [0.5, 0.5], [9.0, 9.0]])).tolist() == [1, 1, 0]
 
 
-def test_all_rows_equal_and_many(kind: type[NearestSearch], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_rows_equal_and_many(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_PAIR_NUMBERS", 1000)
     monkeypatch.setattr(scores, "_MOST_PAIRS", 3000)
     monkeypatch.setattr(screened, "_MOST_PAIRS", 3000)
+    monkeypatch.setattr(cuda, "_MOST_PAIRS", 3000)
     rows = np.ones((5000, 3))
     rows[4000:] = 1.0 + 2.0**-50
     points = np.concatenate((np.full((3, 3), 0.5), np.full((3, 3), 2.0)))
     assert kind(rows).nearest(points).tolist() == [0, 0, 0, 4000, 4000, 4000]
 
 
-def test_an_empty_batch(kind: type[NearestSearch]) -> None:
+def test_an_empty_batch(kind: Kind) -> None:
     answers = kind(np.ones((3, 2))).nearest(np.empty((0, 2)))
     assert answers.shape == (0,)
     assert answers.dtype == np.int64
 
 
 @pytest.mark.parametrize("block", [1, 7, 1000])
-def test_the_block_size_changes_nothing(
-    kind: type[NearestSearch], block: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_block_size_changes_nothing(kind: Kind, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     draws = np.random.default_rng(2)
     rows, points = draws.normal(size=(50, 5)), draws.normal(size=(100, 5))
     whole = kind(rows).nearest(points)
     monkeypatch.setattr(scores, "_SCORE_BYTES", 8 * 50 * block)
     monkeypatch.setattr(screened, "_BATCH", block)
     monkeypatch.setattr(screened, "_BLOCK", 3 * block)
+    monkeypatch.setattr(cuda, "_MOST_POINTS", block)
     monkeypatch.setattr(search, "_PAIR_NUMBERS", 40)
     np.testing.assert_array_equal(kind(rows).nearest(points), whole)
 
@@ -124,13 +141,13 @@ def test_a_pair_gets_the_same_distance_in_any_batch() -> None:
 
 
 @pytest.mark.parametrize("points", [np.ones((2, 3)), np.ones(2), np.ones((2, 2), dtype=np.float32)])
-def test_refuses_other_points(kind: type[NearestSearch], points: Table) -> None:
+def test_refuses_other_points(kind: Kind, points: Table) -> None:
     with pytest.raises(wv.ParameterError, match="float64 table of 2 columns"):
         kind(np.ones((3, 2))).nearest(points)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e200])
-def test_refuses_points_without_a_distance(kind: type[NearestSearch], value: float) -> None:
+def test_refuses_points_without_a_distance(kind: Kind, value: float) -> None:
     with pytest.raises(wv.ParameterError, match="finite"), np.errstate(over="ignore"):
         kind(np.ones((3, 2))).nearest(np.full((1, 2), value))
 
@@ -138,12 +155,12 @@ def test_refuses_points_without_a_distance(kind: type[NearestSearch], value: flo
 @pytest.mark.parametrize(
     "rows", [np.empty((0, 2)), np.ones(3), np.ones((2, 2), np.float32), np.full((2, 2), np.nan)]
 )
-def test_refuses_other_rows(kind: type[NearestSearch], rows: Table) -> None:
+def test_refuses_other_rows(kind: Kind, rows: Table) -> None:
     with pytest.raises(wv.ParameterError, match="rows to search"):
         kind(rows)
 
 
-def test_pickles(kind: type[NearestSearch]) -> None:
+def test_pickles(kind: Kind) -> None:
     draws = np.random.default_rng(4)
     rows, points = draws.normal(size=(20, 3)), draws.normal(size=(10, 3))
     made = kind(rows)
@@ -177,7 +194,7 @@ def test_the_integer_screen_in_few_dimensions(glove: wv.Embedding, dims: int) ->
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-30, 1.0, 1e30, 1e140])
-def test_any_scale_and_mixed_lengths(kind: type[NearestSearch], scale: float) -> None:
+def test_any_scale_and_mixed_lengths(kind: Kind, scale: float) -> None:
     draws = np.random.default_rng(8)
     rows = draws.normal(size=(300, 7)) * np.logspace(-12, 0, 300)[:, None] * scale
     points = draws.normal(size=(200, 7)) * np.logspace(-15, 3, 200)[:, None] * scale
@@ -189,7 +206,7 @@ def near_ties() -> tuple[Table, Table]:
     return tuple(100.0 + draws.normal(size=(200, 20)) * 1e-5 for _ in range(2))  # type: ignore[return-value]  # two of them
 
 
-def test_near_ties_are_decided_exactly(kind: type[NearestSearch]) -> None:
+def test_near_ties_are_decided_exactly(kind: Kind) -> None:
     rows, points = near_ties()
     assert kind(rows).nearest(points).tolist() == by_differences(rows, points)
 
@@ -238,18 +255,13 @@ def test_the_integer_screen_comes_when_it_pays(monkeypatch: pytest.MonkeyPatch) 
     assert isinstance(AutomaticSearch(rows[:500]).prepare(10**6), SingleSearch)
 
 
-@pytest.mark.parametrize("absent", ["numba", "onnxruntime"])
-def test_without_the_extra_the_float32_screen_stays(absent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("absent", ["wordveil.nearest.screened", "onnxruntime"])
+def test_a_library_that_does_not_load_is_done_without(absent: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.random.default_rng(9).normal(size=(2000, 8))
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == absent else find(name))
+    monkeypatch.setitem(sys.modules, absent, None)
+    integers.largest_code.cache_clear()
     assert isinstance(AutomaticSearch(rows).prepare(10**6), SingleSearch)
-
-
-def test_a_library_that_does_not_load_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = np.random.default_rng(9).normal(size=(2000, 8))
-    monkeypatch.setitem(sys.modules, "wordveil.nearest.screened", None)
-    assert isinstance(AutomaticSearch(rows).prepare(10**6), SingleSearch)
+    integers.largest_code.cache_clear()
 
 
 def test_products_that_are_not_exact_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,3 +271,18 @@ def test_products_that_are_not_exact_are_not_used(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(screened, "largest_code", lambda _: 0)
     with pytest.raises(wv.MachineError, match="integer products"):
         ScreenedSearch(rows)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("epsilon", [1.0, 10.0, 40.0])
+def test_the_search_for_a_gpu_agrees_with_the_oracle_on_real_queries(
+    glove: wv.Embedding, epsilon: float
+) -> None:
+    for rows, points in real_queries(glove, epsilon, 1000):
+        np.testing.assert_array_equal(on_torch(rows).nearest(points), BruteSearch(rows).nearest(points))
+
+
+def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(wv.MissingExtraError, match=r"pip install 'wordveil\[cuda\]'"):
+        TorchSearch(np.ones((2, 2)))

@@ -14,7 +14,7 @@ from platformdirs import user_cache_path
 
 from wordveil.cli.console import count_progress, output
 from wordveil.cli.inputs import opened
-from wordveil.cli.options import EmbeddingName, Json
+from wordveil.cli.options import Device, EmbeddingName, Json, chosen_device
 from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.embedding.formats.numpy_files import read_word_list
@@ -65,18 +65,20 @@ def privacy(
     out: Out = None,
     seed: Seed = 0,
     workers: Workers = None,
+    device: Device = "auto",
     as_json: Json = False,
 ) -> None:
     """N_w and S_w over ε and λ for all words of a vocabulary: their means, percentiles, and the claims."""
     grid = Grid(numbers(epsilons, "epsilons"), numbers(lams, "lams"), draws, eta, seed)
     check_out(out)
+    chosen = chosen_device(device)
     vectors = load_embedding(embedding)
     axes = axes_of(dims, vectors.dim)
     ids = chosen_words(vectors, words, seed)
     parts = []
     for dim in axes:
         space = vectors if dim == vectors.dim else vectors.project(dim)
-        found = run_sweep(space, grid, ids, checked_workers(workers))
+        found = run_sweep(space, grid, ids, checked_workers(workers), chosen)
         traces = [float(Metric.from_embedding(space, lam).scales.sum()) for lam in grid.lams]
         parts.append(Drawn(found, neighbour_distances(space, ids), traces))
     name = vectors.provenance.name or "these vectors"
@@ -118,6 +120,7 @@ def density(
     out: Out = None,
     seed: Seed = 0,
     workers: Workers = None,
+    device: Device = "auto",
     as_json: Json = False,
 ) -> None:
     """Where the words of some texts stand: the table of the paper's appendix. Prints counts, never a text."""
@@ -125,6 +128,7 @@ def density(
     name = "standard input" if str(file) == "-" else file.name
     check_whole(words, "words", "density", 1)
     check_out(out)
+    chosen = chosen_device(device)
     vectors = load_embedding(embedding)
     found = text_density(vectors, texts_of(file, text or []))
     table, facts = density_table(name, found, compare=compare_paper), density_facts(name, found)
@@ -137,10 +141,10 @@ def density(
     }
     paths = []
     if out is not None:
-        chosen = np.sort(np.random.default_rng([seed, 4]).permutation(found.ids)[:words])
+        shown = np.sort(np.random.default_rng([seed, 4]).permutation(found.ids)[:words])
         # Which words the texts hold is private, so that nothing about them is kept.
-        drawn = run_sweep(vectors, grid, chosen, checked_workers(workers), keep=False)
-        paths = write_density(out, table, facts, drawn, neighbour_distances(vectors, chosen), settings)
+        drawn = run_sweep(vectors, grid, shown, checked_workers(workers), chosen, keep=False)
+        paths = write_density(out, table, facts, drawn, neighbour_distances(vectors, shown), settings)
     if as_json:
         typer.echo(json.dumps({"settings": settings, "rows": [facts]}, indent=2))
         return
@@ -170,6 +174,7 @@ def utility_(
     repetitions: Annotated[int, typer.Option(metavar="N", help="Splits and draws.")] = 5,
     out: Out = None,
     seed: Seed = 0,
+    device: Device = "auto",
     as_json: Json = False,
 ) -> None:
     """How well classifiers do that learn from perturbed text. Prints scores, never a text."""
@@ -181,7 +186,7 @@ def utility_(
         numbers(epsilons, "epsilons"), numbers(lams, "lams"), repetitions, classifier, test, seed
     )
     with count_progress("training") as watch:
-        found = utility(data, vectors, grid, watch)
+        found = utility(data, vectors, grid, watch, device=chosen_device(device))
     known = known_format(file)
     report = UtilityReport(
         data.name, (data.positive, data.other), found, known="" if known is None else known.name
@@ -274,7 +279,7 @@ def chosen_words(vectors: Embedding, words: str, seed: int) -> NDArray[np.int64]
 
 
 def run_sweep(
-    vectors: Embedding, grid: Grid, ids: NDArray[np.int64], workers: int, *, keep: bool = True
+    vectors: Embedding, grid: Grid, ids: NDArray[np.int64], workers: int, device: str, *, keep: bool = True
 ) -> Sweep:
     """Run a sweep with a bar on a terminal, going on from what an earlier one has left."""
     cache = user_cache_path("wordveil", appauthor=False) / "sweeps" if keep else None
@@ -285,4 +290,4 @@ def run_sweep(
             typer.echo(f"{cache}: can't be written. A run that is stopped will begin anew.", err=True)
             cache = None
     with count_progress("drawing") as watch:
-        return sweep(vectors, grid, ids, workers=workers, cache=cache, watch=watch)
+        return sweep(vectors, grid, ids, workers=workers, device=device, cache=cache, watch=watch)

@@ -10,15 +10,18 @@ from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.embedding.formats.numpy_files import read_word_list
 from wordveil.mechanisms import Mechanism
 from wordveil.mechanisms.catalog import MechanismName, make_mechanism
+from wordveil.nearest.devices import DeviceName, has_gpu
 from wordveil.policy import Policy
 
 __all__ = [
+    "Device",
     "Dims",
     "EmbeddingName",
     "Epsilon",
     "Json",
     "Lam",
     "MechanismOption",
+    "chosen_device",
     "make_policy",
     "mechanism_of",
 ]
@@ -38,6 +41,9 @@ MechanismOption = Annotated[MechanismName, typer.Option("--mechanism", help="Whi
 EmbeddingName = Annotated[
     str, typer.Option("--embedding", help="Which public vectors: a name or a path.", metavar="NAME|PATH")
 ]
+Device = Annotated[
+    DeviceName, typer.Option("--device", help="Where to search: a GPU if there is one, or the CPU.")
+]
 Json = Annotated[bool, typer.Option("--json", help="The same facts for machines.")]
 
 
@@ -47,10 +53,23 @@ def mechanism_of(
     dims: int | None,
     name: MechanismName = "mahalanobis",
     embedding: str = DEFAULT_NAME,
+    device: DeviceName = "cpu",
 ) -> Mechanism:
     """Return the mechanism that the options ask for."""
     vectors = load_embedding(embedding)
-    return make_mechanism(name, vectors if dims is None else vectors.project(dims), epsilon, lam)
+    axes = vectors if dims is None else vectors.project(dims)
+    return make_mechanism(name, axes, epsilon, lam, device=device)
+
+
+def chosen_device(device: DeviceName) -> DeviceName:
+    """Return "cuda" or "cpu"; say so, if a GPU was asked for and there is none."""
+    if device != "cpu" and has_gpu():
+        return "cuda"
+    if device == "cuda":
+        typer.echo(
+            "No GPU that PyTorch can use was found: the CPU searches, with the same answers.", err=True
+        )
+    return "cpu"
 
 
 def make_policy(

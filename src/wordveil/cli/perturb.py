@@ -19,11 +19,13 @@ from wordveil.cli.options import (
     Epsilon,
     Lam,
     MechanismOption,
+    chosen_device,
     make_policy,
     mechanism_of,
 )
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.errors import ParameterError, PrivacyWarning
+from wordveil.nearest.devices import DeviceName
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey, insecure_key
 from wordveil.runs import FileRun, Ledger, perturb_file, perturb_pipe
@@ -91,6 +93,13 @@ def perturb(
         int | None,
         typer.Option(metavar="N", help="Threads; by default one a core.", rich_help_panel=_RUN),
     ] = None,
+    device: Annotated[
+        DeviceName,
+        typer.Option(
+            help="Where to search: a GPU if there is one, or the CPU; the answers are the same.",
+            rich_help_panel=_RUN,
+        ),
+    ] = "auto",
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Go on from where the same command was stopped.", rich_help_panel=_RUN),
@@ -189,7 +198,9 @@ def perturb(
         unsafe_keep_case=unsafe_keep_case,
         unsafe_exempt=unsafe_exempt,
     )
-    veil = Perturber(mechanism_of(epsilon, lam, dims, mechanism, embedding), policy)
+    # On a cluster each machine looks for a GPU of its own.
+    where = device if engine == "spark" else chosen_device(device)
+    veil = Perturber(mechanism_of(epsilon, lam, dims, mechanism, embedding, where), policy)
     key = RunKey() if unsafe_seed is None else _seeded(unsafe_seed)
     make_engine = _engine(engine, master, workers)
     columns, kept = text or [], keep or []

@@ -28,6 +28,7 @@ from wordveil.errors import (
     ParameterError,
     parameter_error,
 )
+from wordveil.nearest.threads import one_thread
 from wordveil.perturber import Perturber, PrivateReport
 from wordveil.randomness import RunKey
 from wordveil.tables.base import Chunk
@@ -163,7 +164,8 @@ def _rows_of(run: _Broadcasts, chosen: dict[str, str]) -> Callable[[Iterator[Any
         assert task is not None
         for ordinal, batch in enumerate(batches):
             texts = {name: batch.column(number).to_pylist() for number, name in chosen.items()}
-            answers, _ = perturbed_texts(veil, key, task.partitionId(), ordinal, texts)
+            with one_thread():  # Spark runs a worker a core
+                answers, _ = perturbed_texts(veil, key, task.partitionId(), ordinal, texts)
             columns = [
                 pa.array(answers[chosen[each.name]], each.type)
                 if each.name in chosen
@@ -186,7 +188,8 @@ def _chunks_of(run: _Broadcasts) -> Callable[[Iterator[Any]], Iterator[Any]]:
             for row in batch.to_pylist():
                 names = json.loads(row["columns"])
                 texts = dict(zip(names, map(_decoded, row["texts"]), strict=True))
-                answers, report = perturbed_texts(veil, key, 0, row["ordinal"], texts)
+                with one_thread():
+                    answers, report = perturbed_texts(veil, key, 0, row["ordinal"], texts)
                 done = {
                     "ordinal": row["ordinal"],
                     "columns": json.dumps([names, asdict(report)]),

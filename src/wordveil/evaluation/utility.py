@@ -17,6 +17,7 @@ from wordveil.evaluation.classifiers import ClassifierName, Fits, classify
 from wordveil.evaluation.datasets import LabelledTexts
 from wordveil.evaluation.student import half_width, p_positive, p_two_sided
 from wordveil.mechanisms import Mahalanobis
+from wordveil.nearest.devices import DeviceName
 from wordveil.noise import check_epsilon
 from wordveil.perturber import Perturber
 from wordveil.randomness import insecure_key
@@ -97,6 +98,8 @@ def utility(
     embedding: Embedding,
     grid: UtilityGrid,
     watch: Callable[[int, int], None] = lambda *_: None,
+    *,
+    device: DeviceName = "cpu",
 ) -> Utility:
     """Train on perturbed text, test on perturbed or clean text, at every setting.
 
@@ -128,7 +131,7 @@ def utility(
     shape = len(grid.lams), len(grid.epsilons), grid.repetitions
     scores = np.empty((*shape, len(Scores._fields)))
     for done, (i, j, k) in enumerate(np.ndindex(*shape)):
-        veil = Perturber(Mahalanobis(embedding, grid.epsilons[j], grid.lams[i]))
+        veil = Perturber(Mahalanobis(embedding, grid.epsilons[j], grid.lams[i], device=device))
         answers, _ = perturbed_texts(
             veil, insecure_key(grid.seed), k, i * len(grid.epsilons) + j, {"text": [*data.texts]}
         )

@@ -15,6 +15,7 @@ from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.base import Mechanism
 from wordveil.metric import Metric
 from wordveil.nearest import AutomaticSearch, NearestSearch
+from wordveil.nearest.devices import DeviceName, check_device
 from wordveil.nearest.threads import in_threads
 from wordveil.noise import check_epsilon, eigen_noise
 from wordveil.randomness import Stream
@@ -42,6 +43,9 @@ class Mahalanobis(Mechanism):
         ε, finite and positive, per unit of distance: smaller is more private. It has no default.
     lam : float
         λ in [0, 1]: how far the noise follows the shape of the vectors. 0 is the Laplace mechanism.
+    device : str
+        Where the nearest word is searched for: "cpu", "cuda" or "auto", a GPU if there is one. It changes no
+        answer; the noise always comes from the CPU.
 
     Examples
     --------
@@ -56,18 +60,20 @@ class Mahalanobis(Mechanism):
     embedding: Embedding
     epsilon: float
     lam: float = 1.0
+    device: DeviceName = field(default="cpu", kw_only=True, repr=False)
     metric: Metric = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         epsilon = check_epsilon(self.epsilon, type(self).__name__)
         lam = check_real(self.lam, "lam", type(self).__name__, "be in [0, 1]", 0.0, 1.0)
+        check_device(self.device, type(self).__name__)
         metric = Metric.from_embedding(self.embedding, lam)
         for name, value in {"epsilon": epsilon, "lam": metric.lam, "metric": metric}.items():
             object.__setattr__(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
         # The rotated vectors travel as numbers: an eigenbasis that is computed again may differ.
-        kept = ("embedding", "epsilon", "lam", "metric")
+        kept = ("embedding", "epsilon", "lam", "device", "metric")
         return {name: getattr(self, name) for name in kept} | {"_places": self._places}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -93,7 +99,7 @@ class Mahalanobis(Mechanism):
 
     @cached_property
     def _search(self) -> NearestSearch:
-        return AutomaticSearch(self._places[:-1])
+        return AutomaticSearch(self._places[:-1], self.device)
 
     def _noisy_points(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.float64]:
         """Return φ(w) + Z for each id, in float64 and in the eigenbasis."""
@@ -139,5 +145,5 @@ class Laplace(Mahalanobis):
     0.0
     """
 
-    def __init__(self, embedding: Embedding, epsilon: float) -> None:
-        super().__init__(embedding, epsilon, 0.0)
+    def __init__(self, embedding: Embedding, epsilon: float, *, device: DeviceName = "cpu") -> None:
+        super().__init__(embedding, epsilon, 0.0, device=device)

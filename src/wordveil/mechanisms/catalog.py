@@ -6,6 +6,7 @@ from wordveil.embedding import Embedding
 from wordveil.errors import ParameterError
 from wordveil.mechanisms.additive import Laplace, Mahalanobis
 from wordveil.mechanisms.base import Mechanism
+from wordveil.nearest.devices import DeviceName
 
 __all__ = ["MechanismName", "make_mechanism"]
 
@@ -13,7 +14,12 @@ MechanismName = Literal["mahalanobis", "laplace"]
 
 
 def make_mechanism(
-    name: MechanismName, embedding: Embedding, epsilon: float, lam: float | None = None
+    name: MechanismName,
+    embedding: Embedding,
+    epsilon: float,
+    lam: float | None = None,
+    *,
+    device: DeviceName = "cpu",
 ) -> Mechanism:
     """Return the mechanism of that name; `lam` is the Mahalanobis mechanism's, and 1 by default.
 
@@ -25,12 +31,12 @@ def make_mechanism(
     """
     match name:
         case "mahalanobis":
-            return Mahalanobis(embedding, epsilon, 1.0 if lam is None else lam)
+            return Mahalanobis(embedding, epsilon, 1.0 if lam is None else lam, device=device)
         case "laplace":
             if lam:
                 raise ParameterError(
                     "The Laplace mechanism has no lam. Hint: the Mahalanobis mechanism does."
                 )
-            return Laplace(embedding, epsilon)
+            return Laplace(embedding, epsilon, device=device)
         case _:
             raise ParameterError("The name of a mechanism must be 'mahalanobis' or 'laplace'.")

@@ -1,12 +1,13 @@
 """The fastest search that there is here, made when it pays."""
 
-import importlib.util
 import threading
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.nearest.cuda import TorchSearch
+from wordveil.nearest.devices import DeviceName, check_device, has_gpu
 from wordveil.nearest.search import NearestSearch
 from wordveil.nearest.single import SingleSearch
 
@@ -17,9 +18,16 @@ _LEAST_ROWS: Final = 1024
 
 
 class AutomaticSearch(NearestSearch):
-    """A float32 screen for the first few points, and an integer screen after them, where it can be had.
+    """A float32 screen for the first few points; an integer screen or a GPU after them, where it can be had.
 
-    Both give the same answers. The integer screen takes half a second to prepare, and needs the extra `fast`.
+    All give the same answers, but they take half a second and more to prepare.
+
+    Parameters
+    ----------
+    rows : array of float64
+        What is searched.
+    device : str
+        "cpu", "cuda", or "auto": a GPU if there is one. Without a GPU the CPU searches.
 
     Examples
     --------
@@ -28,18 +36,19 @@ class AutomaticSearch(NearestSearch):
     array([1, 0])
     """
 
-    def __init__(self, rows: NDArray[np.float64]) -> None:
+    def __init__(self, rows: NDArray[np.float64], device: DeviceName = "cpu") -> None:
         super().__init__(rows)
+        self._device = check_device(device, type(self).__name__)
         self._chosen: NearestSearch | None = None
-        self._final = len(rows) < _LEAST_ROWS or not _installed()
+        self._final = len(rows) < _LEAST_ROWS
         self._seen = 0
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"rows": self._rows}
+        return {"rows": self._rows, "device": self._device}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        AutomaticSearch.__init__(self, state["rows"])
+        AutomaticSearch.__init__(self, state["rows"], state["device"])
 
     def _find(self, points: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.int64]:
         return self.prepare(len(points))._find(points, norms)
@@ -49,18 +58,16 @@ class AutomaticSearch(NearestSearch):
         with self._lock:
             self._seen += count
             if not self._final and self._seen > _FEW:
-                self._chosen, self._final = _integer_screen(self._rows), True
+                self._chosen, self._final = _fast(self._rows, self._device), True
             if self._chosen is None:
                 self._chosen = SingleSearch(self._rows)
             return self._chosen
 
 
-def _installed() -> bool:
-    return all(importlib.util.find_spec(name) is not None for name in ("numba", "onnxruntime"))
-
-
-def _integer_screen(rows: NDArray[np.float64]) -> NearestSearch | None:
-    """Return the integer screen, or None where the products are not exact or the libraries do not load."""
+def _fast(rows: NDArray[np.float64], device: DeviceName) -> NearestSearch | None:
+    """Return a search on the GPU, or the integer screen; None where it can't be had."""
+    if device != "cpu" and has_gpu():
+        return TorchSearch(rows)
     try:
         from wordveil.nearest.integers import largest_code
         from wordveil.nearest.screened import ScreenedSearch

@@ -1,0 +1,124 @@
+"""The sweep on a GPU: every draw is searched for exactly, and the noise is drawn there, of public words."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from wordveil.embedding import Embedding
+from wordveil.evaluation.draws import Counts, Floats, Ints, Table
+from wordveil.evaluation.grid import Grid
+from wordveil.nearest.cuda import TorchSearch
+
+__all__ = ["DeviceDraws", "DeviceTable"]
+
+_SEEDS: Final = 1 << 62
+
+
+class DeviceDraws:
+    """Draws words of a table at every setting.
+
+    Parameters
+    ----------
+    places : array of float64, (words, axes)
+        Where each word stands in the eigenbasis, equal ones once.
+    roots : list of arrays
+        Of each λ, the square roots of the scales of the noise.
+    epsilons : tuple of float
+    device : str
+        Any device of PyTorch's.
+    """
+
+    def __init__(self, places: Floats, roots: list[Floats], epsilons: tuple[float, ...], device: str) -> None:
+        import torch
+
+        self._torch = torch
+        self._search = TorchSearch(places, device)
+        self._device = torch.device(device)
+        self._places = torch.tensor(places, device=self._device)
+        self._roots = [torch.tensor(root, device=self._device) for root in roots]
+        self._epsilons = epsilons
+
+    def points(self, own: Ints, draws: int, seed: list[int]) -> Iterator[tuple[int, int, Any]]:
+        """Yield the noisy points, (words × draws, axes), of some words at each λ and ε."""
+        torch = self._torch
+        random = np.random.default_rng(seed)
+        generator = torch.Generator(self._device).manual_seed(int(random.integers(_SEEDS)))
+        axes = self._places.shape[1]
+        shape = (len(own) * draws, axes)
+        noise = torch.randn(shape, dtype=torch.float64, device=self._device, generator=generator)
+        noise /= torch.linalg.vector_norm(noise, dim=1, keepdim=True)
+        noise *= torch.from_numpy(random.standard_gamma(axes, (shape[0], 1))).to(self._device)
+        centres = self._places[torch.tensor(own, device=self._device)].repeat_interleave(draws, dim=0)
+        for lam, root in enumerate(self._roots):
+            shaped = noise * root
+            for epsilon, value in enumerate(self._epsilons):
+                yield lam, epsilon, torch.add(centres, shaped, alpha=1.0 / value)
+
+    def answers(self, own: Ints, draws: int, seed: list[int]) -> Iterator[tuple[int, int, Ints]]:
+        """Yield the answers, (words, draws), at each λ and ε."""
+        for lam, epsilon, points in self.points(own, draws, seed):
+            found = self.nearest(points)
+            yield lam, epsilon, found.view(len(own), draws).cpu().numpy()
+
+    def nearest(self, points: Any) -> Any:
+        """Return the answers to points, as many at a time as the device has room for."""
+        torch = self._torch
+        step = self._search.batch()
+        parts = [
+            self._search.nearest_on_device(part, float(torch.linalg.vector_norm(part, dim=1).max()))
+            for part in points.split(step)
+        ]
+        return torch.cat(parts)
+
+    def counts(self, own: Ints, draws: int, seed: list[int]) -> Iterator[tuple[int, int, Ints, Ints]]:
+        """Yield how often each word stayed, and how many answers it had, at each λ and ε."""
+        torch = self._torch
+        mine = torch.tensor(own, device=self._device)[:, None]
+        for lam, epsilon, points in self.points(own, draws, seed):
+            found = self.nearest(points).view(len(own), draws)
+            stays = (found == mine).sum(dim=1)
+            ordered = found.sort(dim=1).values
+            distinct = 1 + (ordered[:, 1:] != ordered[:, :-1]).sum(dim=1)
+            both = torch.stack((stays, distinct)).cpu().numpy()
+            yield lam, epsilon, both[0], both[1]
+
+
+class DeviceTable(Table):
+    """The table of a sweep, on a device of PyTorch's."""
+
+    def __init__(self, embedding: Embedding, grid: Grid, device: str) -> None:
+        super().__init__(embedding, grid)
+        self._device = DeviceDraws(self._exact, self._roots, grid.epsilons, device)
+        self.kind = f"torch {device}"
+
+    @staticmethod
+    def threads(workers: int) -> int:  # noqa: ARG004  # the device has its own
+        """Return in how many threads blocks are drawn: one feeds the device."""
+        return 1
+
+    def _seed(self, number: int) -> list[int]:
+        return [self._grid.seed, 5, number]
+
+    def block(self, ids: Ints, number: int) -> tuple[Counts, Counts]:
+        """Return how often each word of a block stayed, and how many answers it had, at every setting."""
+        if self._grid.eta > 0.0:
+            return super().block(ids, number)
+        grid = self._grid
+        shape = len(grid.lams), len(grid.epsilons), len(ids)
+        stays, distinct = np.empty(shape, np.uint16), np.empty(shape, np.uint16)
+        # A word that has its vector from an earlier one never stays itself.
+        first = self._first[self._place[ids]] == ids
+        for lam, epsilon, stayed, answers in self._device.counts(
+            self._place[ids], grid.draws, self._seed(number)
+        ):
+            stays[lam, epsilon], distinct[lam, epsilon] = stayed * first, answers
+        return stays, distinct
+
+    def _answers(self, ids: Ints, number: int, draws: int) -> Iterator[tuple[int, int, Ints]]:
+        for lam, epsilon, answers in self._device.answers(self._place[ids], draws, self._seed(number)):
+            yield lam, epsilon, self._first[answers]
+
+    def _sample(self, ids: Ints, number: int, draws: int) -> Iterator[tuple[Floats, Ints]]:
+        for _, _, points in self._device.points(self._place[ids], draws, self._seed(number)):
+            yield points.cpu().numpy(), self._first[self._device.nearest(points).cpu().numpy()]

@@ -1,0 +1,189 @@
+"""The draws of a block of words at every setting, without a search for each.
+
+For a word w, a direction X on the unit sphere and a radius Y, the noise is Z = (Y/ε)·T·X, and the answer is
+the word u with the least D²(w, u) - 2(Y/ε)·(a_u - a_w), where a = Φ·T·X. The words of a block share their
+directions: one matrix product gives all a, one all D², and a draw is a multiply-add and an argmin over the
+vocabulary. Only u with D² ≤ 2(Y/ε)·(max a - a_w) can win, which leaves few at a large ε. Radii are drawn for
+each word and draw.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.embedding import Embedding
+from wordveil.evaluation.grid import Grid
+from wordveil.evaluation.privacy import Share, clopper_pearson
+from wordveil.metric import Metric
+from wordveil.nearest import AutomaticSearch
+
+__all__ = ["LARGEST_BLOCK", "Counts", "Floats", "Ints", "Table"]
+
+LARGEST_BLOCK: Final = 128
+_FEW: Final = 20
+_SLACK: Final = 1.0 + 1e-4  # for the rounding of float32
+_TINY: Final = 1e-5
+_PIECE: Final = 512
+_SAMPLE_BLOCK: Final = 1 << 30
+_SAMPLE: Final = 50_000
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Counts = NDArray[np.uint16]
+
+
+class Table:
+    """The vocabulary in the eigenbasis, around its centroid, and what a block of words needs of it.
+
+    Of equal vectors the mechanism answers with the first, so that only the first stands here.
+    """
+
+    kind = ""
+
+    @staticmethod
+    def threads(workers: int) -> int:
+        """Return in how many threads blocks are drawn."""
+        return workers
+
+    def __init__(self, embedding: Embedding, grid: Grid) -> None:
+        embedding.verify()
+        self._grid = grid
+        metrics = [Metric.from_embedding(embedding, lam) for lam in grid.lams]
+        firsts: dict[bytes, int] = {}
+        places = [
+            firsts.setdefault(vector.tobytes(), len(firsts)) for vector in embedding.vectors + np.float32(0.0)
+        ]
+        self._place = np.array(places)
+        self._first = np.full(len(firsts), len(places))
+        np.minimum.at(self._first, self._place, np.arange(len(places)))
+        exact = embedding.vectors[self._first].astype(np.float64) @ metrics[0].axes
+        self._exact = exact - exact.mean(axis=0)
+        self._rows = self._exact.astype(np.float32)
+        self._squares = np.einsum("ij,ij->i", self._exact, self._exact)
+        self._tiny = _TINY * float(self._squares.max())
+        self._roots = [np.sqrt(metric.scales) for metric in metrics]
+
+    def block(self, ids: Ints, number: int) -> tuple[Counts, Counts]:
+        """Return how often each word of a block stayed, and how many answers it had, at every setting."""
+        grid = self._grid
+        shape = len(grid.lams), len(grid.epsilons), len(ids)
+        stays, distinct = np.empty(shape, np.uint16), np.empty(shape, np.uint16)
+        for lam, epsilon, answers in self._answers(ids, number, grid.draws):
+            stays[lam, epsilon] = np.count_nonzero(answers == ids[:, None], axis=1)
+            for word, row in enumerate(answers):
+                _, counts = np.unique(row, return_counts=True)
+                distinct[lam, epsilon, word] = np.count_nonzero(counts / grid.draws >= grid.eta)
+        return stays, distinct
+
+    def _draws(self, ids: Ints, number: int, draws: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the directions of a block, and the radii of its words at ε = 1."""
+        random = np.random.default_rng([self._grid.seed, 2, number])
+        normals = random.standard_normal((draws, self._rows.shape[1]))
+        directions = normals / np.linalg.norm(normals, axis=1, keepdims=True)
+        return directions, random.standard_gamma(self._rows.shape[1], (len(ids), draws))
+
+    def _answers(self, ids: Ints, number: int, draws: int) -> Iterator[tuple[int, int, Ints]]:
+        """Yield the answers to so many draws of all words of a block, (words, draws), at each setting."""
+        directions, radii = self._draws(ids, number, draws)
+        own = self._place[ids]
+        squares = self._distances(own)
+        for lam, root in enumerate(self._roots):
+            answers = np.empty((len(self._grid.epsilons), *radii.shape), np.int64)
+            for start in range(0, draws, _PIECE):
+                part = slice(start, start + _PIECE)
+                along = (directions[part] * root).astype(np.float32) @ self._rows.T
+                for epsilon, value in enumerate(self._grid.epsilons):
+                    steps = (2.0 * radii[:, part] / value).astype(np.float32)
+                    found = _nearest(own, squares, along, steps, self._tiny)
+                    answers[epsilon, :, part] = self._first[found]
+            for epsilon in range(len(self._grid.epsilons)):
+                yield lam, epsilon, answers[epsilon]
+
+    def _distances(self, own: Ints) -> NDArray[np.float32]:
+        """Return D² from each of some words to all; in float64, since near ones cancel, and then rounded."""
+        squares = self._squares[own][:, None] + self._squares - 2.0 * (self._exact[own] @ self._exact.T)
+        squares[np.arange(len(own)), own] = 0.0
+        return np.asarray(np.maximum(squares, 0.0), dtype=np.float32)
+
+    def disagreement(self, ids: Ints, draws: int = 25) -> Share:
+        """Return which share of some draws the exact search answers otherwise, with its interval.
+
+        Of so many draws that none would say, with 97.5%, that it is less than one in ten thousand.
+        """
+        draws = min(draws, self._grid.draws)
+        words = math.ceil(_SAMPLE / (len(self._grid.lams) * len(self._grid.epsilons) * draws))
+        sample = ids[np.unique(np.linspace(0, len(ids) - 1, min(words, len(ids))).astype(np.int64))]
+        search = AutomaticSearch(self._exact)
+        wrong = total = 0
+        for start in range(0, len(sample), LARGEST_BLOCK):
+            part, number = sample[start : start + LARGEST_BLOCK], _SAMPLE_BLOCK + start
+            for points, answers in self._sample(part, number, draws):
+                found = search.nearest(points)
+                wrong += int(np.count_nonzero(self._first[found] != answers))
+                total += found.size
+        return clopper_pearson(wrong, total)
+
+    def _sample(self, ids: Ints, number: int, draws: int) -> Iterator[tuple[Floats, Ints]]:
+        """Yield noisy points of some words, and what they were answered with, at each setting."""
+        directions, radii = self._draws(ids, number, draws)
+        for lam, epsilon, answers in self._answers(ids, number, draws):
+            steps = radii[..., None] / self._grid.epsilons[epsilon]
+            points = self._exact[self._place[ids]][:, None] + steps * directions * self._roots[lam]
+            yield points.reshape(-1, points.shape[-1]), answers.ravel()
+
+
+def _nearest(
+    own: Ints,
+    squares: NDArray[np.float32],
+    along: NDArray[np.float32],
+    steps: NDArray[np.float32],
+    tiny: float,
+) -> Ints:
+    """Return the answers, (words, draws): the least of squares - step·along, over those that can be it.
+
+    The word that is furthest along a draw, t, bounds the others: u can win only if it is along by at least
+    a_t - D²(w, t)/step. At a small ε that leaves few, the same for all words of the block.
+    """
+    answers = np.empty(steps.shape, np.int64)
+    far: list[int] = []
+    for draw, line in enumerate(along):
+        top = int(line.argmax())
+        least = float(line[top]) - float((squares[:, top] / steps[:, draw]).max()) * _SLACK
+        left = np.flatnonzero(line >= least - tiny)
+        if len(left) * _FEW > len(line):
+            far.append(draw)
+            continue
+        scores = squares[:, left] - steps[:, draw, None] * line[left]
+        answers[:, draw] = left[scores.argmin(axis=1)]
+    if far:
+        _nearest_far(own, squares, along, steps, np.array(far), answers, tiny)
+    return answers
+
+
+def _nearest_far(
+    ids: Ints,
+    squares: NDArray[np.float32],
+    along: NDArray[np.float32],
+    steps: NDArray[np.float32],
+    draws: Ints,
+    answers: Ints,
+    tiny: float,
+) -> None:
+    """Fill in the answers to those draws, word by word: only u with D² ≤ step·(max a - a_w) can win."""
+    most = along[draws].max(axis=1)
+    buffer = np.empty(along.shape[1], np.float32)
+    for word, own in enumerate(ids.tolist()):
+        mine, row = steps[word, draws], squares[word]
+        bound = float((mine * (most - along[draws, own])).max()) * _SLACK + tiny
+        left = np.flatnonzero(row <= bound)
+        if len(left) * 3 < len(row):
+            scores = row[left] - mine[:, None] * along[draws[:, None], left]
+            answers[word, draws] = left[scores.argmin(axis=1)]
+            continue
+        for draw, step in zip(draws.tolist(), mine, strict=True):
+            np.multiply(along[draw], -step, out=buffer)
+            np.add(buffer, row, out=buffer)
+            answers[word, draw] = buffer.argmin()

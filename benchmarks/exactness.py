@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 import wordveil as wv
-from wordveil.nearest import BruteSearch, ScreenedSearch
+from wordveil.nearest import BruteSearch, SingleSearch
+from wordveil.nearest.screened import ScreenedSearch
 
-FAST = {"screened": ScreenedSearch}
+FAST = {"float32": SingleSearch, "integers": ScreenedSearch}
 EPSILONS = (1.0, 5.0, 10.0, 20.0, 40.0)
 BLOCK = 10_000
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import wordveil as wv
-from wordveil.mechanisms import additive
-from wordveil.nearest import BruteSearch
+from wordveil.nearest import BruteSearch, SingleSearch
 from wordveil.noise import eigen_noise
 
 RNG = np.random.default_rng(21)
@@ -34,12 +33,12 @@ def test_same_noise_for_every_word_and_float64_sums(mechanism: wv.Mahalanobis) -
 
 
 def test_the_search_is_handed_the_very_sums(mechanism: wv.Mahalanobis) -> None:
-    class Recorder:
+    class Recorder(BruteSearch):
         def nearest(self, points: np.ndarray) -> np.ndarray:
             self.points = points
             return np.zeros(len(points), dtype=np.int64)
 
-    recorder = Recorder()
+    recorder = Recorder(np.zeros((1, 1)))
     vars(mechanism)["_search"] = recorder
     ids = RNG.integers(-1, 300, 100)
     mechanism.perturb_ids(ids, stream=wv.insecure_stream(9))
@@ -68,7 +67,7 @@ def test_the_block_size_changes_no_answer(
 ) -> None:
     ids = RNG.integers(-1, 300, 500)
     whole = mechanism.perturb_ids(ids, stream=wv.insecure_stream(4))
-    monkeypatch.setattr(additive, "_BLOCK_ROWS", block)
+    monkeypatch.setattr(SingleSearch, "block", block)
     np.testing.assert_array_equal(mechanism.perturb_ids(ids, stream=wv.insecure_stream(4)), whole)
 
 

@@ -102,7 +102,8 @@ def test_all_rows_equal_and_many(kind: Kind, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(search, "_PAIR_NUMBERS", 1000)
     monkeypatch.setattr(scores, "_MOST_PAIRS", 3000)
     monkeypatch.setattr(screened, "_MOST_PAIRS", 3000)
-    monkeypatch.setattr(cuda, "_MOST_PAIRS", 3000)
+    monkeypatch.setattr(cuda, "_MOST_MEMBERS", 3000)
+    monkeypatch.setattr(cuda, "_PAIRS_AT_ONCE", 1000)
     rows = np.ones((5000, 3))
     rows[4000:] = 1.0 + 2.0**-50
     points = np.concatenate((np.full((3, 3), 0.5), np.full((3, 3), 2.0)))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import wordveil as wv
+from wordveil.nearest import BruteSearch
 
 from .laws import check_noise, matrix_of, root_of
 
@@ -117,7 +118,9 @@ def test_no_noise_is_used_twice_across_forks() -> None:
 
 
 def test_no_noise_is_used_twice_across_the_blocks_of_a_mechanism(glove: wv.Embedding) -> None:
-    class Recorder:
+    class Recorder(BruteSearch):
+        block, threaded = 1000, True
+
         def __init__(self) -> None:
             self.points: list[np.ndarray] = []
 

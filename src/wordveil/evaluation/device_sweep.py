@@ -85,7 +85,9 @@ class DeviceDraws:
 
 
 class DeviceTable(Table):
-    """The table of a sweep, on a device of PyTorch's."""
+    """The table of a sweep, on a device of PyTorch's. Every draw has a direction of its own."""
+
+    largest_block = 512
 
     def __init__(self, embedding: Embedding, grid: Grid, device: str) -> None:
         super().__init__(embedding, grid)

@@ -20,9 +20,9 @@ from wordveil.evaluation.privacy import Share, clopper_pearson
 from wordveil.metric import Metric
 from wordveil.nearest import AutomaticSearch
 
-__all__ = ["LARGEST_BLOCK", "Counts", "Floats", "Ints", "Table"]
+__all__ = ["Counts", "Floats", "Ints", "Table"]
 
-LARGEST_BLOCK: Final = 128
+_LARGEST_BLOCK: Final = 128
 _FEW: Final = 20
 _SLACK: Final = 1.0 + 1e-4  # for the rounding of float32
 _TINY: Final = 1e-5
@@ -42,6 +42,7 @@ class Table:
     """
 
     kind = ""
+    largest_block = _LARGEST_BLOCK
 
     @staticmethod
     def threads(workers: int) -> int:
@@ -118,8 +119,8 @@ class Table:
         sample = ids[np.unique(np.linspace(0, len(ids) - 1, min(words, len(ids))).astype(np.int64))]
         search = AutomaticSearch(self._exact)
         wrong = total = 0
-        for start in range(0, len(sample), LARGEST_BLOCK):
-            part, number = sample[start : start + LARGEST_BLOCK], _SAMPLE_BLOCK + start
+        for start in range(0, len(sample), _LARGEST_BLOCK):
+            part, number = sample[start : start + _LARGEST_BLOCK], _SAMPLE_BLOCK + start
             for points, answers in self._sample(part, number, draws):
                 found = search.nearest(points)
                 wrong += int(np.count_nonzero(self._first[found] != answers))

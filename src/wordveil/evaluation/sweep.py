@@ -28,7 +28,7 @@ from wordveil.embedding import Embedding
 from wordveil.embedding.atomic import atomic_write
 from wordveil.errors import ParameterError
 from wordveil.evaluation.device_sweep import DeviceTable
-from wordveil.evaluation.draws import LARGEST_BLOCK, Counts, Ints, Table
+from wordveil.evaluation.draws import Counts, Ints, Table
 from wordveil.evaluation.grid import Grid
 from wordveil.evaluation.privacy import Share
 
@@ -120,7 +120,7 @@ def sweep(
     if not len(given) or given.min() < 0 or given.max() >= len(embedding):
         raise ParameterError("The words of a sweep must be some of the vocabulary.")
     table = Table(embedding, grid) if device == "cpu" else DeviceTable(embedding, grid, device)
-    order, block = _blocks(len(given), grid.seed)
+    order, block = _blocks(len(given), grid.seed, table.largest_block)
     folder = None if cache is None else _cache_folder(cache, embedding, grid, given, table.kind)
     shape = len(grid.lams), len(grid.epsilons), len(given)
     stays, distinct = np.zeros(shape, np.uint16), np.zeros(shape, np.uint16)
@@ -138,9 +138,9 @@ def sweep(
     return Sweep(grid, embedding.dim, given, block, stays, distinct, table.disagreement(given))
 
 
-def _blocks(count: int, seed: int) -> tuple[Ints, Ints]:
+def _blocks(count: int, seed: int, largest: int) -> tuple[Ints, Ints]:
     """Return the words in random order, and the block of each: at least 32 of them, if words suffice."""
-    size = max(1, min(LARGEST_BLOCK, count // _LEAST_BLOCKS))
+    size = max(1, min(largest, count // _LEAST_BLOCKS))
     order = np.random.default_rng([seed, 1]).permutation(count)
     block = np.empty(count, dtype=np.int64)
     # The last, short block is made part of the one before, so that all means weigh about the same.

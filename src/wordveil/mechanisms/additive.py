@@ -110,19 +110,20 @@ class Mahalanobis(Mechanism):
     def _perturb(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.int64]:
         answers = np.empty(len(ids), dtype=np.int64)
         search = self._search.prepare(len(ids))
-        starts, turn = iter(range(0, len(ids), _BLOCK_ROWS)), threading.Lock()
+        size = search.block
+        starts, turn = iter(range(0, len(ids), size)), threading.Lock()
 
         def work() -> bool:
             with turn:  # so that blocks get their noise in their order, whatever thread draws it
                 start = next(starts, None)
                 if start is None:
                     return False
-                block = slice(start, start + _BLOCK_ROWS)
+                block = slice(start, start + size)
                 points = self._noisy_points(ids[block], stream)
             answers[block] = search.nearest(points)
             return True
 
-        in_threads(work, -(-len(ids) // _BLOCK_ROWS) if search.threaded else 1)
+        in_threads(work, -(-len(ids) // size) if search.threaded else 1)
         return answers
 
     @cached_property

@@ -1,5 +1,6 @@
 """The same contract on a GPU, by PyTorch (extra `cuda`): a certified 16-bit screen; float64 decides."""
 
+import math
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,12 +16,13 @@ __all__ = ["TorchSearch"]
 
 _FOLD: Final = 32
 _ALIGN: Final = 8
-_MOST_POINTS: Final = 16_384
+_MOST_POINTS: Final = 65_536
 _SHARE: Final = 0.2
 _LEAST_BYTES: Final = 256 << 20
 _UNIT: Final = 2.0**-24
 _TINY: Final = 2.0**-60
-_MOST_PAIRS: Final = 1 << 20
+_MOST_MEMBERS: Final = 1 << 26
+_PAIRS_AT_ONCE: Final = 1 << 18
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -52,6 +54,7 @@ class TorchSearch(NearestSearch):
     """
 
     threaded = True
+    block = 16_384
 
     def __init__(self, rows: Floats, device: str = "cuda") -> None:
         super().__init__(rows)
@@ -114,9 +117,21 @@ class TorchSearch(NearestSearch):
             step = self.batch()
             for start in range(0, len(points), step):
                 part = slice(start, start + step)
-                given = torch.from_numpy(np.require(points[part], requirements="CW")).to(self._device)
+                given = self._sent(points[part])
                 answers[part] = self.nearest_on_device(given, float(norms[part].max())).cpu().numpy()
         return answers
+
+    def _sent(self, points: Floats) -> Any:
+        """Return points on the device; by way of memory that it can copy from at full speed."""
+        torch = self._library
+        if self._device.type != "cuda":
+            return torch.from_numpy(np.require(points, requirements=["C", "W"]))
+        if getattr(self._here, "room", 0) < len(points):
+            self._here.room = len(points)
+            self._here.pinned = torch.empty(points.shape, dtype=torch.float64, pin_memory=True)
+        pinned = self._here.pinned[: len(points)]
+        pinned.numpy()[:] = points
+        return pinned.to(self._device, non_blocking=True)
 
     def nearest_on_device(self, points: Any, longest: float) -> Any:
         """Return the answers to points that lie on the device, of which none is longer, as a tensor there."""
@@ -127,7 +142,7 @@ class TorchSearch(NearestSearch):
         floors = (folded.amax(dim=1).to(torch.float64) - tolerance).to(torch.float32)
         floors = torch.nextafter(floors, torch.full_like(floors, -torch.inf))
         which, lane = torch.nonzero(folded >= floors[:, None], as_tuple=True)
-        if len(which) * _FOLD > _MOST_PAIRS and len(points) > 1:
+        if len(which) * _FOLD > _MOST_MEMBERS and len(points) > 1:
             half = len(points) // 2
             del scores, folded
             parts = [self.nearest_on_device(part, longest) for part in (points[:half], points[half:])]
@@ -146,10 +161,11 @@ class TorchSearch(NearestSearch):
         left = torch.zeros((len(points), self._screen.shape[1]), dtype=self._dtype, device=self._device)
         left[:, :dim] = scaled.to(self._dtype)
         left[:, dim] = left[:, dim + 1] = shrink
-        off = float(torch.linalg.vector_norm(scaled - left[:, :dim].to(torch.float64), dim=1).max())
         size = longest * self._scale * shrink
-        # What a shrink below the range of 16 bits loses, of at most half of the largest square.
-        lost = abs(float(left[0, dim]) - shrink)
+        # Rounding a number loses at most this share of it, or this much of one below the range.
+        share, least = (2.0**-11, 2.0**-25) if self._half else (2.0**-24, 2.0**-150)
+        off = share * size + least * math.sqrt(dim)
+        lost = share * shrink + least
         gamma = (dim + 8) * _UNIT / (1.0 - (dim + 8) * _UNIT)
         error = size * self._error + off * self._size + shrink * self._rest + lost
         error += gamma * ((size + off) * self._size + shrink) + _TINY
@@ -165,9 +181,8 @@ class TorchSearch(NearestSearch):
         """Return, for each point, the candidate that is nearest, canonically where float64 can't tell."""
         torch = self._library
         distances = torch.empty(len(which), dtype=torch.float64, device=self._device)
-        step = _MOST_PAIRS
-        for start in range(0, len(which), step):
-            part = slice(start, start + step)
+        for start in range(0, len(which), _PAIRS_AT_ONCE):
+            part = slice(start, start + _PAIRS_AT_ONCE)
             difference = points[which[part]] - self._table[candidates[part]]
             distances[part] = (difference * difference).sum(dim=1)
         best = torch.full((len(points),), torch.inf, dtype=torch.float64, device=self._device)

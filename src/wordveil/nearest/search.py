@@ -59,6 +59,9 @@ class NearestSearch(ABC):
     threaded: ClassVar = False
     """Whether it is best called by several threads at a time; otherwise it uses several by itself."""
 
+    block: ClassVar = 1536
+    """How many points each of them had best bring."""
+
     def __init__(self, rows: NDArray[np.float64]) -> None:
         if rows.ndim != 2 or min(rows.shape) < 1 or rows.dtype != np.float64:
             raise ParameterError("The rows to search must be a float64 table of at least one row.")

@@ -22,18 +22,19 @@ _STYLE: Final = """
 body { font: 16px/1.55 system-ui, sans-serif; margin: 0 auto; max-width: 62rem; padding: 1rem; }
 h1 { font-size: 1.6rem; line-height: 1.2; } h2 { font-size: 1.2rem; margin-top: 2rem; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; margin: 1rem 0; font-size: .9rem; }
-caption { text-align: left; font-weight: 600; padding-bottom: .3rem; }
+.title { font-weight: 600; margin: 1.2rem 0 0; } .title + .wide table { margin-top: .3rem; }
 th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #ccc; white-space: nowrap; }
 th { white-space: normal; vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; }
-figure { margin: 1.5rem 0; } figure img { max-width: 100%; height: auto; }
+figure { margin: 1.5rem 0; overflow-x: auto; }
+figure img { width: 100%; min-width: 40rem; max-width: 62rem; height: auto; }
 figcaption { font-size: .9rem; color: #444; }
 .verdict { border-left: .35rem solid #999; padding: .3rem .8rem; margin: .6rem 0; }
 .holds { border-color: #0072b2; } .fails { border-color: #d55e00; }
 .verdict b { display: block; } footer { margin-top: 3rem; font-size: .8rem; color: #555; }
 @media print { body { max-width: none; font-size: 10pt; }
   figure, table, .verdict { break-inside: avoid; }
-  .wide { overflow: visible; }
+  .wide, figure { overflow: visible; } figure img { min-width: 0; }
   th, td { white-space: normal; overflow-wrap: anywhere; padding: .2rem .4rem; } }
 """
 

@@ -102,7 +102,7 @@ class StatTable:
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows
         )
         return (
-            f'<div class="wide"><table><caption>{html.escape(self.title)}</caption>'
+            f'<p class="title">{html.escape(self.title)}</p><div class="wide"><table>'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
         )
 

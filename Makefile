@@ -89,9 +89,14 @@ format: $(DEV_ENV)/ready ## Rewrite the code in the project's format
 bench: $(DEV_ENV)/ready ## Measure, as ratios within one run
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.perturbing
+	$(BIN)/python -m benchmarks.searching
 	$(BIN)/python -m benchmarks.texts
 	$(BIN)/python -m benchmarks.files
 	$(BIN)/python -m benchmarks.sweeping
+
+.PHONY: bench-gpu
+bench-gpu: $(TORCH_ENV)/ready ## Measure the search on a GPU, and compare its answers
+	$(TORCH_ENV)/bin/python -m benchmarks.gpu
 
 .PHONY: bench-peers
 bench-peers: $(DEV_ENV)/ready ## Measure beside pypantera and mldp-text, each in an environment of its own

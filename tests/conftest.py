@@ -1,7 +1,9 @@
 """Shared by all tests: the default vectors, an empty user's folder, and the real data where it is there."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -74,3 +76,23 @@ def real_data() -> Path:
     if not folder:
         pytest.skip("WORDVEIL_TEST_DATA is not set: the real data sets are not shipped with the project")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def train_fasttext() -> Callable[..., Any]:
+    """Train a small fastText model; some fits of the library stop with a NaN, or end with one."""
+    import fasttext
+
+    def train(text: Path, **options: Any) -> Any:
+        for _ in range(50):
+            try:
+                model = fasttext.train_unsupervised(
+                    str(text), minCount=1, epoch=1, thread=1, verbose=0, **options
+                )
+            except RuntimeError:
+                continue
+            if np.isfinite(model.get_input_matrix()).all():
+                return model
+        raise RuntimeError("50 fits of fastText in a row have failed")
+
+    return train

@@ -7,9 +7,10 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import fasttext
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -54,7 +55,7 @@ COMMANDS = [
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, train_fasttext: Callable[..., Any]) -> Path:
     """A folder with the files that the README's commands speak of."""
     place = tmp_path_factory.mktemp("readme")
     (place / "messages.txt").write_text("Book a flight!\nCall Zoë.\n", encoding="utf-8")
@@ -66,13 +67,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         archive.writestr("glove.6B.50d.txt", "")
     text = place / "text.txt"
     text.write_text("a flight to boston\n" * 100)
-    for _ in range(20):
-        try:
-            model = fasttext.train_unsupervised(str(text), dim=5, minCount=1, bucket=100, epoch=1, verbose=0)
-        except RuntimeError:  # some fits of this library stop with a NaN
-            continue
-        model.save_model(str(place / "crawl.bin"))
-        break
+    train_fasttext(text, dim=5, bucket=100).save_model(str(place / "crawl.bin"))
     return place
 
 

@@ -4,6 +4,7 @@ import gzip
 import struct
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,26 +16,15 @@ import wordveil as wv
 
 
 @pytest.fixture(scope="module")
-def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model_path(tmp_path_factory: pytest.TempPathFactory, train_fasttext: Callable[..., Any]) -> Path:
     folder = tmp_path_factory.mktemp("fasttext")
     text = folder / "text.txt"
     words = ["monday", "tuesday", "naïve", "flight", "boston", "ticket", "delay"]
     draws = np.random.default_rng(1)
     text.write_text("\n".join(" ".join(draws.choice(words, 8)) for _ in range(200)))
     path = folder / "model.bin"
-    _train(text).save_model(str(path))
+    train_fasttext(text, dim=10, bucket=1000).save_model(str(path))
     return path
-
-
-def _train(text: Path) -> Any:
-    for _ in range(20):
-        try:
-            return fasttext.train_unsupervised(
-                str(text), dim=10, minCount=1, bucket=1000, epoch=1, thread=1, verbose=0
-            )
-        except RuntimeError:  # some fits of this library stop with a NaN
-            continue
-    raise RuntimeError("20 fits of fastText in a row have failed")
 
 
 def test_own_words(model_path: Path) -> None:

@@ -1,0 +1,89 @@
+"""Words a second of the search against the size of the vocabulary, its dimensions and the threads."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import wordveil as wv
+from wordveil.nearest.screened import ScreenedSearch
+from wordveil.nearest.threads import one_thread
+from wordveil.report.figures import svg_of
+from wordveil.report.plots import figure_class
+
+SIZES = (1_000, 3_000, 10_000, 33_000, 100_000, 200_000, 341_000)
+DIMS = (25, 50, 100, 200, 300)
+
+
+def scaling(embedding: wv.Embedding, large: str | None) -> list[dict[str, Any]]:
+    """Return a row for each setting; vocabularies beyond the default one's come from `large`."""
+    rows = []
+    full = embedding if large is None else wv.load_embedding(large)
+    places = wv.Mahalanobis(full, 10.0, 1.0)._places[:-1]
+    for size in SIZES:
+        if size <= len(places):
+            rows += measured(places[:size], f"{full.dim} dimensions")
+    for dims in DIMS:
+        axes = embedding if dims == embedding.dim else embedding.project(dims)
+        rows += measured(wv.Mahalanobis(axes, 10.0, 1.0)._places[:-1], "default words")
+    return rows
+
+
+def measured(places: NDArray[np.float64], series: str) -> list[dict[str, Any]]:
+    search = ScreenedSearch(places)
+    draws = np.random.default_rng(1)
+    count = int(np.clip(2e10 / places.size, 3072, 60_000))
+    points = places[draws.integers(0, len(places), count)] + draws.normal(size=(count, places.shape[1]))
+    rows = []
+    for threads in (1, os.cpu_count() or 1):
+        best = float("inf")
+        for _ in range(3):
+            start = time.perf_counter()
+            if threads == 1:
+                with one_thread():
+                    search.nearest(points)
+            else:
+                search.nearest(points)
+            best = min(best, time.perf_counter() - start)
+        rows.append(
+            {
+                "series": series,
+                "words": len(places),
+                "dims": places.shape[1],
+                "threads": threads,
+                "words_a_second": round(count / best),
+            }
+        )
+        print(f"  {rows[-1]}", flush=True)
+    return rows
+
+
+def draw_scaling(rows: list[dict[str, Any]], path: Path) -> None:
+    """Draw words a second against V, and against m, as PNG and SVG."""
+    figure = figure_class()(figsize=(9.0, 3.8), layout="constrained")
+    panels = figure.subplots(1, 2)
+    threads = sorted({row["threads"] for row in rows})
+    both = sorted({row["series"] for row in rows})
+    for panel, axis, series in zip(panels, ("words", "dims"), both, strict=True):
+        for number, colour, mark in zip(threads, ("#000000", "#0072b2"), ("o", "s"), strict=False):
+            mine = [row for row in rows if row["series"] == series and row["threads"] == number]
+            panel.loglog(
+                [row[axis] for row in mine], [row["words_a_second"] for row in mine],
+                color=colour, marker=mark, markersize=4, label=f"{number} thread{'s' * (number > 1)}",
+            )  # fmt: skip
+        first = mine[0]
+        panel.loglog(
+            [row[axis] for row in mine],
+            [first["words_a_second"] * first[axis] / row[axis] for row in mine],
+            color="#777777", linewidth=1, linestyle=":", label="proportional",
+        )  # fmt: skip
+        panel.set_title(f"{series}" if axis == "dims" else f"vocabulary, {series}")
+        panel.set_xlabel("words in the vocabulary" if axis == "words" else "dimensions")
+        panel.set_ylabel("words a second")
+        panel.grid(color="#dddddd", linewidth=0.5)
+        panel.legend(fontsize=8)
+    figure.savefig(path.with_suffix(".png"), dpi=130)
+    path.with_suffix(".svg").write_text(svg_of(figure), encoding="utf-8")

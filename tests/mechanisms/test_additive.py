@@ -39,7 +39,7 @@ def test_the_search_is_handed_the_very_sums(mechanism: wv.Mahalanobis) -> None:
             return np.zeros(len(points), dtype=np.int64)
 
     recorder = Recorder(np.zeros((1, 1)))
-    vars(mechanism)["_search"] = recorder
+    vars(mechanism)["_made_search"] = recorder
     ids = RNG.integers(-1, 300, 100)
     mechanism.perturb_ids(ids, stream=wv.insecure_stream(9))
     assert recorder.points.dtype == np.float64

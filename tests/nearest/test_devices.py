@@ -60,7 +60,7 @@ def test_what_is_asked_for_and_what_is_there(
 ) -> None:
     monkeypatch.setattr(options, "has_gpu", lambda: there)
     assert options.chosen_device("cpu") == "cpu"
-    assert options.chosen_device("auto") == ("cuda" if there else "cpu")
+    assert options.chosen_device("auto") == "auto"
     assert capsys.readouterr().err == ""
     assert options.chosen_device("cuda") == ("cuda" if there else "cpu")
     told = capsys.readouterr().err

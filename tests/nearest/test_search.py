@@ -3,6 +3,7 @@
 import pickle
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import hypothesis.strategies as st
@@ -24,6 +25,7 @@ from wordveil.nearest import (
     scores,
     screened,
     search,
+    threads,
 )
 from wordveil.nearest.cuda import TorchSearch
 from wordveil.nearest.screened import ScreenedSearch
@@ -38,12 +40,20 @@ def on_torch(rows: NDArray[np.float64]) -> NearestSearch:
     return TorchSearch(rows, "cuda" if torch.cuda.is_available() else "cpu")
 
 
+def in_16_bits(rows: NDArray[np.float64]) -> NearestSearch:
+    """The same with 16-bit floats, also where there is no GPU."""
+    import torch
+
+    return TorchSearch(rows, "cuda" if torch.cuda.is_available() else "cpu", half=True)
+
+
 IMPLEMENTATIONS = [
     BruteSearch,
     SingleSearch,
     ScreenedSearch,
     AutomaticSearch,
     pytest.param(on_torch, marks=pytest.mark.torch),
+    pytest.param(in_16_bits, marks=pytest.mark.torch),
 ]
 Table = NDArray[np.float64]
 
@@ -91,6 +101,10 @@ def cases(draw: st.DrawFn) -> tuple[Table, Table]:
 def test_exactly_the_definition(kind: Kind, case: tuple[Table, Table]) -> None:
     rows, points = case
     assert kind(rows).nearest(points).tolist() == by_differences(rows, points)
+    with pytest.MonkeyPatch.context() as patched:  # several batches in a block, of other lengths each
+        patched.setattr(screened, "_BATCH", 2)
+        patched.setattr(screened, "_BLOCK", 8)
+        assert kind(rows).nearest(points).tolist() == by_differences(rows, points)
 
 
 def test_of_equals_the_lowest_index(kind: Kind) -> None:
@@ -103,7 +117,7 @@ def test_all_rows_equal_and_many(kind: Kind, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(scores, "_MOST_PAIRS", 3000)
     monkeypatch.setattr(screened, "_MOST_PAIRS", 3000)
     monkeypatch.setattr(cuda, "_MOST_MEMBERS", 3000)
-    monkeypatch.setattr(cuda, "_PAIRS_AT_ONCE", 1000)
+    monkeypatch.setattr(cuda, "_PAIR_NUMBERS", 1000)
     rows = np.ones((5000, 3))
     rows[4000:] = 1.0 + 2.0**-50
     points = np.concatenate((np.full((3, 3), 0.5), np.full((3, 3), 2.0)))
@@ -154,7 +168,14 @@ def test_refuses_points_without_a_distance(kind: Kind, value: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "rows", [np.empty((0, 2)), np.ones(3), np.ones((2, 2), np.float32), np.full((2, 2), np.nan)]
+    "rows",
+    [
+        np.empty((0, 2)),
+        np.ones(3),
+        np.ones((2, 2), np.float32),
+        np.full((2, 2), np.nan),
+        np.array([[1.0, 0.0], [1e155, 0.0]]),
+    ],
 )
 def test_refuses_other_rows(kind: Kind, rows: Table) -> None:
     with pytest.raises(wv.ParameterError, match="rows to search"):
@@ -199,6 +220,15 @@ def test_any_scale_and_mixed_lengths(kind: Kind, scale: float) -> None:
     draws = np.random.default_rng(8)
     rows = draws.normal(size=(300, 7)) * np.logspace(-12, 0, 300)[:, None] * scale
     points = draws.normal(size=(200, 7)) * np.logspace(-15, 3, 200)[:, None] * scale
+    assert kind(rows).nearest(points).tolist() == by_differences(rows, points)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 50])
+def test_one_long_point_among_short_ones(kind: Kind, dims: int) -> None:
+    """They are scaled together, so that the errors of the short ones are tiny, and must not vanish."""
+    draws = np.random.default_rng(8)
+    rows, points = draws.normal(size=(128, dims)), 4.0 * draws.normal(size=(1536, dims))
+    points[::300] *= 2.0 ** np.array([75.0, 80.0, 90.0, 100.0, 110.0, 115.0])[:, None]
     assert kind(rows).nearest(points).tolist() == by_differences(rows, points)
 
 
@@ -280,10 +310,108 @@ def test_the_search_for_a_gpu_agrees_with_the_oracle_on_real_queries(
     glove: wv.Embedding, epsilon: float
 ) -> None:
     for rows, points in real_queries(glove, epsilon, 1000):
-        np.testing.assert_array_equal(on_torch(rows).nearest(points), BruteSearch(rows).nearest(points))
+        right = BruteSearch(rows).nearest(points)
+        np.testing.assert_array_equal(on_torch(rows).nearest(points), right)
+        np.testing.assert_array_equal(in_16_bits(rows).nearest(points), right)
+
+
+@pytest.mark.torch
+def test_a_16_bit_screen_without_its_bound_would_be_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a line, where many rows have neighbours that 16 bits can't tell from them."""
+    draws = np.random.default_rng(3)
+    rows, points = draws.normal(size=(60_000, 1)), draws.normal(size=(3000, 1))
+    right, made = BruteSearch(rows).nearest(points), in_16_bits(rows)
+    np.testing.assert_array_equal(made.nearest(points), right)
+    true = TorchSearch._scores
+    monkeypatch.setattr(TorchSearch, "_scores", lambda *given: (true(*given)[0], 0.0))
+    assert (made.nearest(points) != right).mean() > 0.1
+
+
+@pytest.mark.torch
+def test_sums_of_few_bits_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    def product(bits: int) -> Callable[..., Any]:
+        def mm(left: Any, right: Any, out_dtype: Any) -> Any:
+            total = torch.zeros((left.shape[0], right.shape[1]), dtype=torch.float64)
+            for k in range(0, left.shape[1], 16):
+                total += left[:, k : k + 16].to(torch.float64) @ right[k : k + 16].to(torch.float64)
+                total = torch.round(total * 2.0**bits) / 2.0**bits
+            return total.to(out_dtype)
+
+        return mm
+
+    for bits, fine in ((24, True), (23, True), (14, False), (11, False)):
+        monkeypatch.setattr(torch, "mm", product(bits))
+        assert cuda._sums_in_float32(torch, torch.device("cpu")) is fine
+    monkeypatch.setattr(torch, "mm", lambda *_, **__: (_ for _ in ()).throw(TypeError()))
+    assert not cuda._sums_in_float32(torch, torch.device("cpu"))
+
+
+@pytest.mark.torch
+def test_a_full_device_gets_less_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    draws = np.random.default_rng(4)
+    rows, points = draws.normal(size=(300, 4)), draws.normal(size=(500, 4))
+    made = on_torch(rows)
+    assert isinstance(made, TorchSearch)
+    real, sizes = made.nearest_on_device, []
+
+    def full(given: Any, longest: float) -> Any:
+        sizes.append(len(given))
+        if len(given) > 60:
+            raise torch.OutOfMemoryError("full")
+        return real(given, longest)
+
+    monkeypatch.setattr(made, "nearest_on_device", full)
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
+    np.testing.assert_array_equal(made.nearest(points), BruteSearch(rows).nearest(points))
+    assert sizes[0] == 500
+    monkeypatch.setattr(made, "nearest_on_device", lambda *_: (_ for _ in ()).throw(torch.OutOfMemoryError()))
+    with pytest.raises(wv.MachineError, match="too little memory"):
+        made.nearest(points)
 
 
 def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(wv.MissingExtraError, match=r"pip install 'wordveil\[cuda\]'"):
         TorchSearch(np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("cores", [1, 2, 5])
+def test_threads_change_no_answer(glove: wv.Embedding, cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "all_cores", lambda: cores)
+    monkeypatch.setattr(automatic, "_FEW", 0)
+    mechanism = wv.Mahalanobis(glove.project(8), 5.0, 1.0)
+    ids = np.random.default_rng(1).integers(-1, len(glove), 8000)
+    answers = mechanism.perturb_ids(ids, stream=wv.insecure_stream(3))
+    assert isinstance(mechanism._search.prepare(0), ScreenedSearch)
+    right = BruteSearch(mechanism._places[:-1]).nearest(mechanism._noisy_points(ids, wv.insecure_stream(3)))
+    np.testing.assert_array_equal(answers, right)
+
+
+def test_what_is_made_once_is_made_once(glove: wv.Embedding) -> None:
+    mechanism = wv.Mahalanobis(glove, 5.0, 1.0)
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: (id(mechanism._search), id(mechanism._places)), range(8)))
+    assert len(set(made)) == 1
+
+
+def test_a_fast_search_that_fails_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(9).normal(size=(2000, 8))
+
+    def failing(*_: Any) -> Any:
+        raise RuntimeError("no room\nat all")
+
+    monkeypatch.setattr(screened, "ScreenedSearch", failing)
+    made = AutomaticSearch(rows)
+    assert isinstance(made.prepare(10**6), SingleSearch)
+    assert made.prepare(10**6) is made.prepare(10**6)
+    monkeypatch.setattr(automatic, "has_gpu", lambda: True)
+    monkeypatch.setattr(automatic, "TorchSearch", failing)
+    with pytest.warns(RuntimeWarning, match=r"can't be used \(no room\): the CPU searches"):
+        assert isinstance(AutomaticSearch(rows, "auto").prepare(10**6), SingleSearch)
+    monkeypatch.setattr(automatic, "has_gpu", lambda: False)
+    with pytest.warns(RuntimeWarning, match="No GPU"):
+        AutomaticSearch(rows, "cuda").prepare(10**6)

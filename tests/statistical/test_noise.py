@@ -129,7 +129,7 @@ def test_no_noise_is_used_twice_across_the_blocks_of_a_mechanism(glove: wv.Embed
             return np.zeros(len(points), dtype=np.int64)
 
     mechanism, recorder = wv.Laplace(glove.project(3), 2.0), Recorder()
-    vars(mechanism)["_search"] = recorder
+    vars(mechanism)["_made_search"] = recorder
     for _ in range(2):
         mechanism.perturb_ids(np.zeros(50_000, dtype=int))
     rows = np.concatenate(recorder.points)

@@ -62,13 +62,10 @@ def mechanism_of(
 
 
 def chosen_device(device: DeviceName) -> DeviceName:
-    """Return "cuda" or "cpu"; say so, if a GPU was asked for and there is none."""
-    if device != "cpu" and has_gpu():
-        return "cuda"
-    if device == "cuda":
-        typer.echo(
-            "No GPU that PyTorch can use was found: the CPU searches, with the same answers.", err=True
-        )
+    """Return the device; say so, if a GPU was asked for and there is none. "auto" is decided when it pays."""
+    if device != "cuda" or has_gpu():
+        return device
+    typer.echo("No GPU that PyTorch can use was found: the CPU searches, with the same answers.", err=True)
     return "cpu"
 
 

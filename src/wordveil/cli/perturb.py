@@ -198,9 +198,7 @@ def perturb(
         unsafe_keep_case=unsafe_keep_case,
         unsafe_exempt=unsafe_exempt,
     )
-    # On a cluster each machine looks for a GPU of its own.
-    where = device if engine == "spark" else chosen_device(device)
-    veil = Perturber(mechanism_of(epsilon, lam, dims, mechanism, embedding, where), policy)
+    veil = Perturber(mechanism_of(epsilon, lam, dims, mechanism, embedding, chosen_device(device)), policy)
     key = RunKey() if unsafe_seed is None else _seeded(unsafe_seed)
     make_engine = _engine(engine, master, workers)
     columns, kept = text or [], keep or []

@@ -8,7 +8,7 @@ import numpy as np
 from wordveil.embedding import Embedding
 from wordveil.evaluation.draws import Counts, Floats, Ints, Table
 from wordveil.evaluation.grid import Grid
-from wordveil.nearest.cuda import TorchSearch
+from wordveil.nearest.cuda import TorchSearch, torch_library
 
 __all__ = ["DeviceDraws", "DeviceTable"]
 
@@ -30,14 +30,19 @@ class DeviceDraws:
     """
 
     def __init__(self, places: Floats, roots: list[Floats], epsilons: tuple[float, ...], device: str) -> None:
-        import torch
-
-        self._torch = torch
+        torch = self._torch = torch_library()
         self._search = TorchSearch(places, device)
         self._device = torch.device(device)
         self._places = torch.tensor(places, device=self._device)
         self._roots = [torch.tensor(root, device=self._device) for root in roots]
         self._epsilons = epsilons
+
+    @property
+    def kind(self) -> str:
+        """What the draws depend on besides the seed."""
+        torch = self._torch
+        name = torch.cuda.get_device_name(self._device) if self._device.type == "cuda" else "CPU"
+        return f"torch {torch.__version__}, {name}"
 
     def points(self, own: Ints, draws: int, seed: list[int]) -> Iterator[tuple[int, int, Any]]:
         """Yield the noisy points, (words × draws, axes), of some words at each λ and ε."""
@@ -64,7 +69,7 @@ class DeviceDraws:
     def nearest(self, points: Any) -> Any:
         """Return the answers to points, as many at a time as the device has room for."""
         torch = self._torch
-        step = self._search.batch()
+        step = self._search.batch(threads=1)
         parts = [
             self._search.nearest_on_device(part, float(torch.linalg.vector_norm(part, dim=1).max()))
             for part in points.split(step)
@@ -92,7 +97,7 @@ class DeviceTable(Table):
     def __init__(self, embedding: Embedding, grid: Grid, device: str) -> None:
         super().__init__(embedding, grid)
         self._device = DeviceDraws(self._exact, self._roots, grid.epsilons, device)
-        self.kind = f"torch {device}"
+        self.kind = self._device.kind
 
     @staticmethod
     def threads(workers: int) -> int:  # noqa: ARG004  # the device has its own

@@ -1,13 +1,7 @@
-"""N_w and S_w of many words at many settings at once, without a search for every draw.
+"""N_w and S_w of many words at many settings at once, by blocks of words, with a cache.
 
-For a word w, a direction X on the unit sphere and a radius Y, the noise is Z = (Y/ε)·T·X, and the answer is
-the word u with the least D²(w, u) - 2(Y/ε)·(a_u - a_w), where a = Φ·T·X. The words of a block share their
-directions: one matrix product gives all a, one all D², and a draw is a multiply-add and an argmin over the
-vocabulary. Only u with D² ≤ 2(Y/ε)·(max a - a_w) can win, which leaves few at a large ε. Radii are drawn for
-each word and draw.
-
-Every word's draws are independent, so that its N_w and S_w are those of the mechanism; words of a block are
-not independent of each other. What is said about means over words must therefore go by the means of blocks.
+Every word's draws are independent, so that its N_w and S_w are those of the mechanism; words of a block may
+not be independent of each other. What is said about means over words must go by the means of blocks.
 """
 
 import hashlib
@@ -31,6 +25,7 @@ from wordveil.evaluation.device_sweep import DeviceTable
 from wordveil.evaluation.draws import Counts, Ints, Table
 from wordveil.evaluation.grid import Grid
 from wordveil.evaluation.privacy import Share
+from wordveil.nearest.devices import has_gpu
 
 __all__ = ["Grid", "Sweep", "sweep"]
 
@@ -103,7 +98,8 @@ def sweep(
     workers : int
         Threads.
     device : str
-        "cpu", or a device of PyTorch's (extra `cuda`), which then draws the noise, other than the CPU's.
+        "cpu", "auto" (a GPU if there is one), or a device of PyTorch's (extra `cuda`), which then draws the
+        noise, other than the CPU's.
     cache : Path, optional
         A folder for the blocks that are done, for a second run to go on from.
     watch : callable
@@ -116,6 +112,8 @@ def sweep(
     >>> found.n_w.shape
     (2, 1, 33)
     """
+    if device == "auto":
+        device = "cuda" if has_gpu() else "cpu"
     given = np.arange(len(embedding)) if ids is None else np.asarray(ids, dtype=np.int64)
     if not len(given) or given.min() < 0 or given.max() >= len(embedding):
         raise ParameterError("The words of a sweep must be some of the vocabulary.")

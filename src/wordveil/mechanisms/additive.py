@@ -1,6 +1,7 @@
 """Noise added to the vector of a word, then the nearest word: the Mahalanobis and the Laplace mechanism."""
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -22,7 +23,8 @@ from wordveil.randomness import Stream
 
 __all__ = ["Laplace", "Mahalanobis"]
 
-_BLOCK_ROWS: Final = 1536
+_BLOCK_ROWS: Final = 4096
+_making = threading.RLock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +76,33 @@ class Mahalanobis(Mechanism):
     def __getstate__(self) -> dict[str, Any]:
         # The rotated vectors travel as numbers: an eigenbasis that is computed again may differ.
         kept = ("embedding", "epsilon", "lam", "device", "metric")
-        return {name: getattr(self, name) for name in kept} | {"_places": self._places}
+        return {name: getattr(self, name) for name in kept} | {"_made_places": self._places}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state | {"_places": locked(state["_places"])})
+        vars(self).update(state | {"_made_places": locked(state["_made_places"])})
 
-    @cached_property
+    @property
     def _places(self) -> NDArray[np.float64]:
         """Where each word stands in the eigenbasis, in float64; the last row, row -1, is the centroid."""
+        places: NDArray[np.float64] = self._once("_made_places", self._make_places)
+        return places
+
+    @property
+    def _search(self) -> NearestSearch:
+        search: NearestSearch = self._once(
+            "_made_search", lambda: AutomaticSearch(self._places[:-1], self.device)
+        )
+        return search
+
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return what is made once, however many threads ask for it first."""
+        if name not in vars(self):
+            with _making:
+                if name not in vars(self):
+                    vars(self)[name] = make()
+        return vars(self)[name]
+
+    def _make_places(self) -> NDArray[np.float64]:
         self.embedding.verify()
         vectors, axes = self.embedding.vectors, self.metric.axes
         places = np.empty((len(vectors) + 1, self.metric.dim))
@@ -96,10 +117,6 @@ class Mahalanobis(Mechanism):
                 places[row] = places[first]
         places[-1] = self.embedding.centroid @ axes
         return locked(places)
-
-    @cached_property
-    def _search(self) -> NearestSearch:
-        return AutomaticSearch(self._places[:-1], self.device)
 
     def _noisy_points(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.float64]:
         """Return φ(w) + Z for each id, in float64 and in the eigenbasis."""

@@ -1,6 +1,7 @@
 """The fastest search that there is here, made when it pays."""
 
 import threading
+import warnings
 from typing import Any, Final
 
 import numpy as np
@@ -40,7 +41,7 @@ class AutomaticSearch(NearestSearch):
         super().__init__(rows)
         self._device = check_device(device, type(self).__name__)
         self._chosen: NearestSearch | None = None
-        self._final = len(rows) < _LEAST_ROWS
+        self._settled = len(rows) < _LEAST_ROWS
         self._seen = 0
         self._lock = threading.Lock()
 
@@ -57,20 +58,33 @@ class AutomaticSearch(NearestSearch):
         """Return the search for so many points more."""
         with self._lock:
             self._seen += count
-            if not self._final and self._seen > _FEW:
-                self._chosen, self._final = _fast(self._rows, self._device), True
+            mine = not self._settled and self._seen > _FEW
+            self._settled |= mine
+        if mine:  # others go on with what there is; the lock is free, so that a fork can't inherit it
+            self._chosen = _fast(self._rows, self._device) or self._chosen
+        with self._lock:
             if self._chosen is None:
                 self._chosen = SingleSearch(self._rows)
             return self._chosen
 
 
 def _fast(rows: NDArray[np.float64], device: DeviceName) -> NearestSearch | None:
-    """Return a search on the GPU, or the integer screen; None where it can't be had."""
-    if device != "cpu" and has_gpu():
-        return TorchSearch(rows)
+    """Return a search on the GPU, or the integer screen; None where neither can be had."""
+    if device != "cpu":
+        if has_gpu():
+            try:
+                return TorchSearch(rows)
+            except RuntimeError as error:  # the device is full, or fails
+                why = str(error).splitlines()[0]
+                warnings.warn(
+                    f"The GPU can't be used ({why}): the CPU searches.", RuntimeWarning, stacklevel=2
+                )
+        elif device == "cuda":
+            warnings.warn("No GPU that PyTorch can use: the CPU searches.", RuntimeWarning, stacklevel=2)
     try:
         from wordveil.nearest.integers import largest_code
         from wordveil.nearest.screened import ScreenedSearch
-    except ImportError:
+
+        return ScreenedSearch(rows) if largest_code(rows.shape[1]) else None
+    except (ImportError, RuntimeError, OSError):  # a library is not there, or does not run on this machine
         return None
-    return ScreenedSearch(rows) if largest_code(rows.shape[1]) else None

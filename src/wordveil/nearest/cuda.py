@@ -9,26 +9,27 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import MissingExtraError
-from wordveil.nearest.search import NearestSearch, power_of_two
+from wordveil.errors import MachineError, MissingExtraError
+from wordveil.nearest.search import NearestSearch, close_tolerance, power_of_two
+from wordveil.nearest.threads import all_cores
 
-__all__ = ["TorchSearch"]
+__all__ = ["TorchSearch", "torch_library"]
 
 _FOLD: Final = 32
 _ALIGN: Final = 8
 _MOST_POINTS: Final = 65_536
-_SHARE: Final = 0.2
-_LEAST_BYTES: Final = 256 << 20
-_UNIT: Final = 2.0**-24
+_SHARE: Final = 0.5
+_LEAST_BYTES: Final = 64 << 20
 _TINY: Final = 2.0**-60
 _MOST_MEMBERS: Final = 1 << 26
-_PAIRS_AT_ONCE: Final = 1 << 18
+_PAIR_NUMBERS: Final = 1 << 26
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def _torch() -> Any:
+def torch_library() -> Any:
+    """Return PyTorch, or say which extra has it."""
     try:
         import torch
     except ImportError:
@@ -40,10 +41,11 @@ class TorchSearch(NearestSearch):
     """A product of 16-bit floats, summed in 32 bits, screens; float64 distances decide among the few left.
 
     Rows and points are scaled to at most 1 and rounded: r = r̂ + e and q = q̂ + f. Then
-    |q·r - q̂·r̂| ≤ ‖q‖·‖e‖ + ‖f‖·‖r̂‖, and the sum in float32 is off by at most γ·‖q̂‖·‖r̂‖. ‖r‖²/2 rides along as
-    two products. Whether the device sums in float32 is found out, not assumed; if it does not, and on a CPU,
-    the operands are float32. What float64 distances on the device can't tell apart is decided on the CPU by
-    the canonical distance, so that the answers are the same bits as everywhere.
+    |q·r - q̂·r̂| ≤ ‖q‖·‖e‖ + ‖f‖·‖r̂‖. A sum of m products in float32, each term of which may be cut off and not
+    rounded, as tensor cores do, is off by at most γ·‖q̂‖·‖r̂‖ with γ = (m + 8)·2⁻²². ‖r‖²/2 rides along as two
+    products. Whether the device keeps that many bits is found out, not assumed; if it does not, and on a CPU,
+    the screen is a float64 product. What float64 distances on the device can't tell apart is decided on the
+    CPU by the canonical distance, so that the answers are the same bits as everywhere.
 
     Parameters
     ----------
@@ -51,43 +53,51 @@ class TorchSearch(NearestSearch):
         What is searched.
     device : str
         Any device of PyTorch's.
+    half : bool, optional
+        Whether to use 16-bit floats; by default on a GPU that sums them well. A CPU then does as a GPU would.
     """
 
     threaded = True
     block = 16_384
 
-    def __init__(self, rows: Floats, device: str = "cuda") -> None:
+    def __init__(self, rows: Floats, device: str = "cuda", *, half: bool | None = None) -> None:
         super().__init__(rows)
-        torch = self._library = _torch()
+        torch = self._library = torch_library()
         self._device = torch.device(device)
-        count, dim = self._rows.shape
+        on_gpu = self._device.type == "cuda"
+        self._half = on_gpu and _sums_in_float32(torch, self._device) if half is None else half
         self._scale = self._row_scale()
-        self._half = self._device.type == "cuda" and _sums_in_float32(torch, self._device)
-        dtype = torch.float16 if self._half else torch.float32
-        self._dtype = dtype
         self._table = torch.tensor(self._rows, device=self._device)
+        self._fill_screen()
+        self._here = threading.local()
+        if on_gpu:
+            torch.cuda.synchronize(self._device)  # other streams will read what was made here
+
+    def _fill_screen(self) -> None:
+        """Make the right operand: rounded rows, and their halves in two parts."""
+        torch, (count, dim) = self._library, self._rows.shape
+        self._dtype = torch.float16 if self._half else torch.float64
         scaled = self._table * self._scale
         halves = (scaled * scaled).sum(dim=1) / 2.0
         # Filled up so that columns can be folded and tensor cores fed.
-        self._columns = -(-count // (_FOLD * _ALIGN)) * _FOLD * _ALIGN
+        columns = -(-count // (_FOLD * _ALIGN)) * _FOLD * _ALIGN
         width = -(-(dim + 2) // _ALIGN) * _ALIGN
-        screen = torch.zeros((self._columns, width), dtype=dtype, device=self._device)
-        screen[:count, :dim] = scaled.to(dtype)
-        screen[:count, dim] = (-halves).to(dtype)
-        screen[:count, dim + 1] = (-halves - screen[:count, dim].to(torch.float64)).to(dtype)
-        self._screen = screen.T.contiguous().T  # rows of the product's right operand lie as it wants them
-        kept = screen[:count].to(torch.float64)
-        rest = -halves - kept[:, dim] - kept[:, dim + 1]
-        self._error = float(torch.linalg.vector_norm(scaled - kept[:, :dim], dim=1).max())
-        self._size = float(torch.linalg.vector_norm(kept[:, :dim], dim=1).max())
+        self._screen = torch.zeros((columns, width), dtype=self._dtype, device=self._device)
+        kept = self._screen[:count]
+        kept[:, :dim] = scaled.to(self._dtype)
+        kept[:, dim] = (-halves).to(self._dtype)
+        kept[:, dim + 1] = (-halves - kept[:, dim].to(torch.float64)).to(self._dtype)
+        exact = kept.to(torch.float64)
+        rest = -halves - exact[:, dim] - exact[:, dim + 1]
+        self._error = float(torch.linalg.vector_norm(scaled - exact[:, :dim], dim=1).max())
+        self._size = float(torch.linalg.vector_norm(exact[:, :dim], dim=1).max())
         self._rest = float(rest.abs().max())
-        self._here = threading.local()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"rows": self._rows, "device": str(self._device)}
+        return {"rows": self._rows, "device": str(self._device), "half": self._half}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        TorchSearch.__init__(self, state["rows"], state["device"])
+        TorchSearch.__init__(self, state["rows"], state["device"], half=state["half"])
 
     @contextmanager
     def _stream(self) -> Iterator[None]:
@@ -98,27 +108,36 @@ class TorchSearch(NearestSearch):
             return
         if not hasattr(self._here, "stream"):
             self._here.stream = torch.cuda.Stream(self._device)
-            self._here.stream.wait_stream(torch.cuda.default_stream(self._device))
         with torch.cuda.stream(self._here.stream):
             yield
 
-    def batch(self) -> int:
-        """Return how many points are searched at a time: as many as a share of the free memory holds."""
+    def batch(self, threads: int | None = None) -> int:
+        """Return how many points are searched at a time: what a thread's share of the free memory holds."""
         torch = self._library
         free = torch.cuda.mem_get_info(self._device)[0] if self._device.type == "cuda" else 1 << 30
         # A score, and what is left of it after folding.
-        each = self._columns * (4 + 1)
-        return int(max(1, min(_MOST_POINTS, max(_LEAST_BYTES, free * _SHARE) // each)))
+        each = len(self._screen) * (5 if self._half else 9)
+        share = free * _SHARE / (all_cores() if threads is None else threads)
+        return int(max(1, min(_MOST_POINTS, max(_LEAST_BYTES, share) // each)))
 
     def _find(self, points: Floats, norms: Floats) -> Ints:
         torch = self._library
         answers = np.empty(len(points), dtype=np.int64)
+        step, start = self.batch(), 0
         with torch.inference_mode(), self._stream():
-            step = self.batch()
-            for start in range(0, len(points), step):
+            while start < len(points):
                 part = slice(start, start + step)
-                given = self._sent(points[part])
-                answers[part] = self.nearest_on_device(given, float(norms[part].max())).cpu().numpy()
+                try:
+                    # Fetching the answers waits for all, so that the memory of points is free again.
+                    found = self.nearest_on_device(self._sent(points[part]), float(norms[part].max()))
+                    answers[part] = found.cpu().numpy()
+                except torch.OutOfMemoryError:
+                    if step == 1:
+                        raise MachineError("The GPU has too little memory. Hint: --device cpu.") from None
+                    torch.cuda.empty_cache()
+                    step = -(-step // 2)
+                    continue
+                start += step
         return answers
 
     def _sent(self, points: Floats) -> Any:
@@ -139,7 +158,7 @@ class TorchSearch(NearestSearch):
         shrink = min(1.0, float(power_of_two(np.array(longest * self._scale))))
         scores, tolerance = self._scores(points, longest, shrink)
         folded = scores.view(len(points), _FOLD, -1).amax(dim=1)
-        floors = (folded.amax(dim=1).to(torch.float64) - tolerance).to(torch.float32)
+        floors = (folded.amax(dim=1).to(torch.float64) - tolerance).to(scores.dtype)
         floors = torch.nextafter(floors, torch.full_like(floors, -torch.inf))
         which, lane = torch.nonzero(folded >= floors[:, None], as_tuple=True)
         if len(which) * _FOLD > _MOST_MEMBERS and len(points) > 1:
@@ -154,43 +173,50 @@ class TorchSearch(NearestSearch):
         return self._resolved(points, which[real], candidates[real])
 
     def _scores(self, points: Any, longest: float, shrink: float) -> tuple[Any, float]:
-        """Return approximate scores in float32, and how far from the best one the answer's may be."""
+        """Return approximate scores, and how far from the best one the answer's may be."""
         torch = self._library
         dim = self._rows.shape[1]
-        scaled = points * (self._scale * shrink)
         left = torch.zeros((len(points), self._screen.shape[1]), dtype=self._dtype, device=self._device)
-        left[:, :dim] = scaled.to(self._dtype)
+        left[:, :dim] = (points * (self._scale * shrink)).to(self._dtype)
         left[:, dim] = left[:, dim + 1] = shrink
         size = longest * self._scale * shrink
         # Rounding a number loses at most this share of it, or this much of one below the range.
-        share, least = (2.0**-11, 2.0**-25) if self._half else (2.0**-24, 2.0**-150)
+        share, least, unit = (2.0**-11, 2.0**-25, 2.0**-22) if self._half else (2.0**-53, 0.0, 2.0**-52)
         off = share * size + least * math.sqrt(dim)
-        lost = share * shrink + least
-        gamma = (dim + 8) * _UNIT / (1.0 - (dim + 8) * _UNIT)
-        error = size * self._error + off * self._size + shrink * self._rest + lost
-        error += gamma * ((size + off) * self._size + shrink) + _TINY
+        error = size * self._error + off * self._size + shrink * self._rest + share * shrink + least
+        error += (dim + 8) * unit * ((size + off) * self._size + shrink) + _TINY
         slack = float(self._canonical_slack(np.array(longest))) * shrink * self._scale**2
-        if self._half:
-            scores = torch.mm(left, self._screen.T, out_dtype=torch.float32)
-        else:
-            scores = left @ self._screen.T
+        scores = self._product(left)
         scores[:, len(self._rows) :] = -torch.inf  # what fills up is never best
         return scores, 2.0 * error + slack
+
+    def _product(self, left: Any) -> Any:
+        torch = self._library
+        if not self._half:
+            return left @ self._screen.T
+        if self._device.type != "cuda":  # products of 16-bit floats are exact in float32
+            return left.to(torch.float32) @ self._screen.to(torch.float32).T
+        if getattr(torch.backends.cuda.matmul, "allow_fp16_accumulation", False):
+            raise MachineError(
+                "PyTorch is set to sum in 16 bits, which this search can't do with. "
+                "Hint: torch.backends.cuda.matmul.allow_fp16_accumulation = False."
+            )
+        return torch.mm(left, self._screen.T, out_dtype=torch.float32)
 
     def _resolved(self, points: Any, which: Any, candidates: Any) -> Any:
         """Return, for each point, the candidate that is nearest, canonically where float64 can't tell."""
         torch = self._library
         distances = torch.empty(len(which), dtype=torch.float64, device=self._device)
-        for start in range(0, len(which), _PAIRS_AT_ONCE):
-            part = slice(start, start + _PAIRS_AT_ONCE)
+        step = max(1, _PAIR_NUMBERS // points.shape[1])
+        for start in range(0, len(which), step):
+            part = slice(start, start + step)
             difference = points[which[part]] - self._table[candidates[part]]
             distances[part] = (difference * difference).sum(dim=1)
         best = torch.full((len(points),), torch.inf, dtype=torch.float64, device=self._device)
         best.scatter_reduce_(0, which, distances, "amin")
-        tolerance = 8.0 * (points.shape[1] + 8) * 2.0**-53
-        near = distances <= best[which] * (1.0 + tolerance) + 2.0**-1000
+        near = distances <= best[which] * (1.0 + close_tolerance(points.shape[1])) + 2.0**-1000
         which, candidates = which[near], candidates[near]
-        answers = torch.zeros(len(points), dtype=torch.int64, device=self._device)
+        answers = torch.full((len(points),), -1, dtype=torch.int64, device=self._device)
         answers[which] = candidates
         if len(which) > len(points):
             self._decide_on_cpu(points, which, candidates, answers)
@@ -208,15 +234,17 @@ class TorchSearch(NearestSearch):
 
 
 def _sums_in_float32(torch: Any, device: Any) -> bool:
-    """Return whether products of 16-bit floats are summed in 32 bits, for few rows and for many."""
+    """Return whether sums of products of 16-bit floats keep float32's bits, for few rows and for many."""
     for rows, dim, columns in ((1, 64, 64), (512, 304, 4096), (4096, 1024, 256)):
         left = torch.full((rows, dim), 2.0**-12, dtype=torch.float16, device=device)
-        left[:, 0] = 1.0
-        right = torch.ones((columns, dim), dtype=torch.float16, device=device)
+        right = torch.full((columns, dim), 2.0**-10, dtype=torch.float16, device=device)
+        left[:, 0] = right[:, 0] = 1.0
+        right[:, 1::2] *= torch.where(torch.arange(columns, device=device) % 2 == 0, 1.0, -1.0)[:, None]
+        exact = left.to(torch.float64) @ right.to(torch.float64).T
         try:
             found = torch.mm(left, right.T, out_dtype=torch.float32)
         except (RuntimeError, TypeError):  # a version or a device without it
             return False
-        if not bool((found == 1.0 + (dim - 1) * 2.0**-12).all()):
+        if not bool(((found.to(torch.float64) - exact).abs() <= (dim + 8) * 2.0**-24).all()):
             return False
     return True

@@ -99,18 +99,19 @@ def largest_code(dims: int) -> int:
         return 0
 
 
-def _exact(dims: int, limit: int, columns: int = 40) -> bool:
-    """Return whether the product is right at its extremes, for one row, few and many."""
+def _exact(dims: int, limit: int, columns: int = 264) -> bool:
+    """Return whether the product is right at its extremes, for one row, few and as many as there will be."""
     random = np.random.default_rng(dims)
     codes = random.choice(np.array([-limit, limit], dtype=np.int8), (dims, columns))
     codes[:, 0], codes[:, 1] = limit, -limit
     product = IntegerProduct(codes)
-    for rows in (1, 5, 64):
+    for rows in (1, 5, 384):
         left = random.choice(np.array([0, 255], dtype=np.uint8), (rows, dims))
         left[0] = 255
         left[-1, : dims // 2] = 0
         found = np.empty((rows, columns), dtype=np.int32)
         product.fill(left, found)
-        if not np.array_equal(found, (left.astype(np.int64) - ZERO) @ codes.astype(np.int64)):
+        # Float64 holds these sums exactly.
+        if not np.array_equal(found, (left.astype(np.float64) - ZERO) @ codes.astype(np.float64)):
             return False
     return True

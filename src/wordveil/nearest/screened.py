@@ -10,18 +10,17 @@ from numpy.typing import NDArray
 from wordveil.errors import MachineError
 from wordveil.nearest.integers import ZERO, IntegerProduct, SingleProduct, largest_code
 from wordveil.nearest.kernels import STRIP, collect, resolve
-from wordveil.nearest.search import NearestSearch, power_of_two
+from wordveil.nearest.search import NearestSearch, close_tolerance, power_of_two
 from wordveil.nearest.threads import Scratch, in_threads
 
 __all__ = ["ScreenedSearch"]
 
 _BATCH: Final = 384
 _BLOCK: Final = 4 * _BATCH
-_MOSTSTRIPS: Final = 66
+_MOST_STRIPS: Final = 66
 _ALIKE: Final = 1024
 _MOST_PAIRS: Final = 1 << 18
 _UNIT: Final = 2.0**-24
-_ROUNDING: Final = 2.0**-40  # of these float64 sums of numbers up to 1 in size
 _TINY: Final = 2.0**-100
 _LEAST_STEP: Final = 2.0**-60
 _SEED: Final = 20200202  # any: the rotation is public, and changes no answer
@@ -54,6 +53,10 @@ class ScreenedSearch(NearestSearch):
     above, and the best score of all from below. Rows whose upper bound is below that, less the slack of the
     canonical distance, can't be the answer; the distances of the others tell, unless they are too close.
 
+    What else is in the bounds: the rotation R is off by ‖RRᵀ - I‖, which moves q·r by at most that much of
+    ‖q‖·‖r‖; turning a row in float64 and a point in float32 moves them by at most √m·γ of their norm, with
+    γ = (m + 4)u; and the float64 sums of bounds and scores are rounded. Scaling is by powers of two.
+
     Examples
     --------
     >>> search = ScreenedSearch(np.array([[0.0, 0.0], [1.0, 1.0]]))
@@ -62,6 +65,7 @@ class ScreenedSearch(NearestSearch):
     """
 
     threaded = True
+    block = _BLOCK
 
     def __init__(self, rows: Floats) -> None:
         super().__init__(rows)
@@ -72,7 +76,8 @@ class ScreenedSearch(NearestSearch):
         self._scale = self._row_scale()
         rotation, defect = _rotation(dim)
         # What turning costs, of the norm: a row in float64, a point in float32.
-        self._row_turn = (dim + 8) ** 1.5 * 2.0**-52 + defect
+        self._row_turn = (dim + 8) ** 1.5 * 2.0**-51 + 2.0 * defect
+        self._sum_rounding = (dim + 8) * 2.0**-48  # of the float64 sums of bounds and scores
         self._point_turn = 1.01 * (dim + 4) ** 1.5 * _UNIT + 8.0 * _UNIT
         self._turn = SingleProduct(rotation.astype(np.float32))
         self._halves = np.einsum("ij,ij->i", self._rows, self._rows) * (self._scale**2 / 2.0)
@@ -82,7 +87,7 @@ class ScreenedSearch(NearestSearch):
         self._columns[2] = self._halves[self._order].reshape(groups, STRIP)
         self._steps = np.empty(groups)
         # Of about one width, so that none is a remainder.
-        cuts = np.linspace(0, groups, -(-groups // _MOSTSTRIPS) + 1).astype(np.int64)
+        cuts = np.linspace(0, groups, -(-groups // _MOST_STRIPS) + 1).astype(np.int64)
         self._firsts = cuts[:-1].tolist()
         self._products = [
             self._product(slice(start, stop), rotation) for start, stop in pairwise(cuts.tolist())
@@ -167,7 +172,7 @@ class ScreenedSearch(NearestSearch):
             )
         which, candidates, reached = found
         answers = np.empty(len(part), dtype=np.int64)
-        tolerance = 8.0 * (points.shape[1] + 8) * 2.0**-53
+        tolerance = close_tolerance(points.shape[1])
         close = resolve(
             points, part, self._rows, which, candidates, reached, norms, shrink * self._scale**2,
             4.0 * batch.slack, tolerance, answers,
@@ -187,9 +192,9 @@ class ScreenedSearch(NearestSearch):
         np.rint(codes, out=codes)
         off = turned - codes * step
         codes += ZERO
-        lengths = norms * (self._scale * shrink * (1.0 + 2.0**-40))
-        errors = np.sqrt(np.einsum("ij,ij->i", off, off), dtype=np.float64)
-        errors *= 1.0 + 8.0 * (turned.shape[1] + 8) * _UNIT
+        lengths = norms * (self._scale * shrink * (1.0 + self._row_turn))
+        # In float64: squares of what little a short point among long ones is off would vanish in float32.
+        errors = np.sqrt(np.einsum("ij,ij->i", off, off, dtype=np.float64, casting="safe"))
         errors += self._point_turn * lengths + _TINY
         with np.errstate(over="ignore"):  # a slack beyond all bounds keeps every row, which is right
             slack = float(self._canonical_slack(norms.max())) * shrink * self._scale**2
@@ -206,7 +211,7 @@ class ScreenedSearch(NearestSearch):
         places = self._scratch.array("places", most, np.int32)
         reached = self._scratch.array("reached", most, np.float64)
         memory = self._scratch.array("products", count * self._width, np.int32)
-        extra = _ROUNDING * (float(batch.bounds.max()) + batch.shrink) + batch.slack + _TINY
+        extra = self._sum_rounding * (float(batch.bounds.max()) + batch.shrink) + batch.slack + _TINY
         scalars = np.array([batch.step, batch.shrink, extra])
         floors = np.full(count, -np.inf)
         found = 0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from wordveil.errors import ParameterError
 
-__all__ = ["NearestSearch", "canonical_distances", "in_pairs", "power_of_two"]
+__all__ = ["NearestSearch", "canonical_distances", "close_tolerance", "in_pairs", "power_of_two"]
 
 T = TypeVar("T", bound=np.floating)
 
@@ -37,6 +37,11 @@ def power_of_two(norms: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return, for each norm, a power of two that brings it to between ½ and 1; 1 for zero."""
     _, exponents = np.frexp(norms)
     return np.ldexp(1.0, np.where(norms > 0.0, -exponents, 0))
+
+
+def close_tolerance(dim: int) -> float:
+    """Return within which share of the least distance, by any float64 sum, the canonical one must decide."""
+    return 8.0 * (dim + 8) * 2.0**-53
 
 
 def in_pairs(
@@ -68,7 +73,10 @@ class NearestSearch(ABC):
         if not np.isfinite(rows).all():
             raise ParameterError("The rows to search must hold finite numbers only.")
         self._rows = np.ascontiguousarray(rows)
-        self._largest = float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max()))
+        with np.errstate(over="ignore"):
+            self._largest = float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max()))
+        if not np.isfinite(self._largest):
+            raise ParameterError("The rows to search must hold finite numbers only, and their squares too.")
 
     @abstractmethod
     def _find(self, points: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.int64]:

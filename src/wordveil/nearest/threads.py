@@ -15,7 +15,7 @@ _here = threading.local()
 
 
 class Scratch(threading.local):
-    """Memory that each thread uses again and again: fresh memory costs more than to fill it."""
+    """Memory that a thread uses again and again while it lives: fresh memory costs more than to fill it."""
 
     def __init__(self) -> None:
         self._arrays: dict[str, NDArray[Any]] = {}
@@ -72,14 +72,16 @@ def in_threads(work: Callable[[], bool], most: int) -> None:
             ended.set()
 
     count = 1 if getattr(_here, "alone", False) else min(all_cores(), most)
-    helpers = [threading.Thread(target=run, daemon=True) for _ in range(count - 1)]
-    for helper in helpers:
-        helper.start()
+    helpers: list[threading.Thread] = []
     try:
+        for _ in range(count - 1):
+            helpers.append(threading.Thread(target=run, daemon=True))
+            helpers[-1].start()
         run()
     finally:
         ended.set()
         for helper in helpers:
-            helper.join()
+            if helper.ident is not None:
+                helper.join()
     if errors:
-        raise errors[0]
+        raise next((error for error in errors if isinstance(error, KeyboardInterrupt)), errors[0])

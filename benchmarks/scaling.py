@@ -74,13 +74,16 @@ def draw_scaling(rows: list[dict[str, Any]], path: Path) -> None:
                 [row[axis] for row in mine], [row["words_a_second"] for row in mine],
                 color=colour, marker=mark, markersize=4, label=f"{number} thread{'s' * (number > 1)}",
             )  # fmt: skip
-        first = mine[0]
+        last = mine[-1]
         panel.loglog(
             [row[axis] for row in mine],
-            [first["words_a_second"] * first[axis] / row[axis] for row in mine],
+            [last["words_a_second"] * last[axis] / row[axis] for row in mine],
             color="#777777", linewidth=1, linestyle=":", label="proportional",
         )  # fmt: skip
         panel.set_title(f"{series}" if axis == "dims" else f"vocabulary, {series}")
+        ticks = sorted({row[axis] for row in mine})
+        panel.set_xticks(ticks, [f"{tick:,}" for tick in ticks], rotation=30, fontsize=8)
+        panel.minorticks_off()
         panel.set_xlabel("words in the vocabulary" if axis == "words" else "dimensions")
         panel.set_ylabel("words a second")
         panel.grid(color="#dddddd", linewidth=0.5)

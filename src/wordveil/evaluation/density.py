@@ -17,8 +17,8 @@ _BLOCK_ROWS: Final = 512
 _EXTREMES: Final = 50
 
 
-def neighbour_distances(embedding: Embedding, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the Euclidean distance of each word to its nearest neighbour in the vocabulary.
+def neighbour_distances(embedding: Embedding, ids: NDArray[np.int64], rank: int = 1) -> NDArray[np.float64]:
+    """Return the Euclidean distance of each word to its nearest neighbour, or to its rank-th nearest.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def neighbour_distances(embedding: Embedding, ids: NDArray[np.int64]) -> NDArray
         part = ids[start : start + _BLOCK_ROWS]
         scores = squares - 2.0 * (vectors[part] @ vectors.T)
         scores[np.arange(len(part)), part] = np.inf
-        nearest[start : start + _BLOCK_ROWS] = scores.argmin(axis=1)
+        nearest[start : start + _BLOCK_ROWS] = np.argpartition(scores, rank - 1, axis=1)[:, rank - 1]
     difference = vectors[ids].astype(np.float64) - vectors[nearest]
     return np.asarray(np.linalg.norm(difference, axis=1))
 

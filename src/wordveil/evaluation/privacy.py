@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from wordveil.embedding import Embedding
 from wordveil.errors import UnknownNameError, check_whole
+from wordveil.evaluation.density import neighbour_distances
 from wordveil.mechanisms import Mechanism
 from wordveil.randomness import Stream
 
@@ -118,20 +118,7 @@ def reference_words(embedding: Embedding, sample: int = 1000) -> tuple[str, str]
     the 10th nearest neighbour.
     """
     ids = np.unique(np.linspace(0, len(embedding) - 1, min(sample, len(embedding))).astype(np.int64))
-    distances = _neighbour_distances(embedding.vectors, ids, min(_COMPANY, len(embedding) - 1))
+    distances = neighbour_distances(embedding, ids, min(_COMPANY, len(embedding) - 1))
     order = ids[np.argsort(distances, kind="stable")]
     dense, sparse = order[int(0.05 * (len(order) - 1))], order[int(0.95 * (len(order) - 1))]
     return embedding.words[dense], embedding.words[sparse]
-
-
-def _neighbour_distances(
-    vectors: NDArray[np.float32], ids: NDArray[np.int64], rank: int
-) -> NDArray[np.float64]:
-    squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
-    best = np.empty(len(ids))
-    for start in range(0, len(ids), 100):
-        part = ids[start : start + 100]
-        distances = squares[part][:, None] + squares - 2.0 * (vectors[part] @ vectors.T)
-        distances[np.arange(len(part)), part] = np.inf
-        best[start : start + 100] = np.partition(distances, rank - 1, axis=1)[:, rank - 1]
-    return best

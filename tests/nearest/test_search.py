@@ -4,6 +4,7 @@ import pickle
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any
 
 import hypothesis.strategies as st
@@ -415,3 +416,24 @@ def test_a_fast_search_that_fails_is_done_without(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(automatic, "has_gpu", lambda: False)
     with pytest.warns(RuntimeWarning, match="No GPU"):
         AutomaticSearch(rows, "cuda").prepare(10**6)
+
+
+def test_who_has_much_to_search_for_waits_for_the_fast_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = AutomaticSearch(np.random.default_rng(9).normal(size=(2000, 8)))
+    begun, go = Event(), Event()
+    fast = automatic._fast
+
+    def slow(*given: Any) -> Any:
+        begun.set()
+        go.wait(10)
+        return fast(*given)
+
+    monkeypatch.setattr(automatic, "_fast", slow)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(made.prepare, 10**6)
+        begun.wait(10)
+        assert isinstance(made.prepare(10), SingleSearch)
+        second = pool.submit(made.prepare, 10**6)
+        go.set()
+        assert isinstance(first.result(), ScreenedSearch)
+        assert isinstance(second.result(), ScreenedSearch)

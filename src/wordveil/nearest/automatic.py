@@ -16,6 +16,7 @@ __all__ = ["AutomaticSearch"]
 
 _FEW: Final = 4096
 _LEAST_ROWS: Final = 1024
+_PATIENCE: Final = 60.0
 
 
 class AutomaticSearch(NearestSearch):
@@ -43,7 +44,7 @@ class AutomaticSearch(NearestSearch):
         self._chosen: NearestSearch | None = None
         self._settled = len(rows) < _LEAST_ROWS
         self._seen = 0
-        self._lock = threading.Lock()
+        self._lock, self._made = threading.Lock(), threading.Event()
 
     def __getstate__(self) -> dict[str, Any]:
         return {"rows": self._rows, "device": self._device}
@@ -60,8 +61,15 @@ class AutomaticSearch(NearestSearch):
             self._seen += count
             mine = not self._settled and self._seen > _FEW
             self._settled |= mine
-        if mine:  # others go on with what there is; the lock is free, so that a fork can't inherit it
-            self._chosen = _fast(self._rows, self._device) or self._chosen
+            waits = self._settled and not mine and count > _FEW and len(self._rows) >= _LEAST_ROWS
+        # Meanwhile the lock is free, so that a fork can't inherit it; only who has much to search for waits.
+        if mine:
+            try:
+                self._chosen = _fast(self._rows, self._device) or self._chosen
+            finally:
+                self._made.set()
+        elif waits:
+            self._made.wait(_PATIENCE)
         with self._lock:
             if self._chosen is None:
                 self._chosen = SingleSearch(self._rows)

@@ -122,7 +122,7 @@ def turned_the_wrong_way(mechanism: wv.Mahalanobis) -> wv.Mahalanobis:
     places = np.empty_like(mechanism._places)
     places[:-1] = mechanism.embedding.vectors @ mechanism.metric.axes.T
     places[-1] = mechanism.embedding.centroid @ mechanism.metric.axes.T
-    vars(wrong)["_places"] = places
+    vars(wrong)["_made_places"] = places
     return wrong
 
 

@@ -85,12 +85,13 @@ def beside(mechanism: wv.Mahalanobis, words: int, passes: int) -> dict[str, floa
     flat.add(places.astype(np.float32))
     faiss.omp_set_num_threads(os.cpu_count() or 1)
     neighbours = NearestNeighbors(n_neighbors=1, algorithm="brute", n_jobs=-1).fit(places.astype(np.float32))
-    few = words // 4
+    few = min(words, 4096)
     ways: dict[str, tuple[int, Callable[[], Any]]] = {
         "wordveil, noise and search": (words, lambda: mechanism.perturb_ids(ids)),
         "wordveil, search": (words, lambda: search.nearest(points)),
         "wordveil, float32 screen": (few, lambda: single.nearest(points[:few])),
         "FAISS IndexFlatL2": (few, lambda: flat.search(singles[:few], 1)),
+        "FAISS IndexFlatL2, all at once": (words, lambda: flat.search(singles, 1)),
         "scikit-learn brute force": (few, lambda: neighbours.kneighbors(singles[:few])),
         "NumPy product and argmax": (few, lambda: by_numpy(places, singles[:few])),
     }

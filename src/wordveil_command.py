@@ -1,16 +1,57 @@
 """The entry of the command `wordveil`: so small that Ctrl-C is heard while all else is loading."""
 
+import os
+import signal
 import sys
+from contextlib import suppress
+from types import FrameType
+from typing import NoReturn
 
 __all__ = ["main"]
+
+_INTERRUPTED = 130
 
 
 def main() -> int:
     """Load the command line and run it."""
+    _fill_standard_files()
+    stopped = False
+
+    def stop(*_: int | FrameType | None) -> NoReturn:
+        nonlocal stopped
+        stopped = True
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else somebody chose to ignore Ctrl-C
+        signal.signal(signal.SIGINT, stop)
     try:
         from wordveil.cli.main import main as run
 
-        return run()
+        code = run(interrupted=lambda: stopped)
     except KeyboardInterrupt:
+        code = _INTERRUPTED
+        _say_stopped()
+    finally:
+        # What is left is the end of the interpreter, in which Ctrl-C would only make a noise.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return code
+
+
+def _fill_standard_files() -> None:
+    """Put something harmless where standard input, output or error was closed.
+
+    Otherwise the next file that is opened would get its number, and what a library writes there with it.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDONLY if number == 0 else os.O_WRONLY), True)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
+
+
+def _say_stopped() -> None:
+    with suppress(OSError, ValueError):  # nobody may listen
         sys.stderr.write("wordveil: stopped.\n")
-        return 130
+        sys.stderr.flush()

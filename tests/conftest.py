@@ -55,7 +55,7 @@ SMALL_WORDS = [
 @pytest.fixture(scope="session")
 def small() -> wv.Embedding:
     """A vocabulary so small that everything around it shows."""
-    return wv.Embedding(SMALL_WORDS, np.random.default_rng(4).normal(size=(len(SMALL_WORDS), 3)))
+    return wv.Embedding(SMALL_WORDS, np.random.default_rng(4).normal(size=(len(SMALL_WORDS), 3)), public=True)
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from wordveil import perturber as module
 EMB = wv.Embedding(
     ["book", "a", "flight", "to", "boston", "please", "don't", "tea"],
     np.random.default_rng(1).normal(size=(8, 3)),
+    public=True,
 )
 
 
@@ -77,7 +78,9 @@ def test_unsafe_choices_still_give_one_line_of_utf8(text: str) -> None:
 def test_same_length_same_support() -> None:
     """With every unsafe choice off, unknown words, names and numbers reach every answer that others reach."""
     angles = np.arange(6) * np.pi / 3.0
-    circle = wv.Embedding([f"w{i}" for i in range(6)], np.column_stack((np.cos(angles), np.sin(angles))))
+    circle = wv.Embedding(
+        [f"w{i}" for i in range(6)], np.column_stack((np.cos(angles), np.sin(angles))), public=True
+    )
     veil = wv.Perturber(wv.Laplace(circle, 0.5))
     everything = {f"{a} {b}" for a in circle.words for b in circle.words}
     for text in ("w0 w3", "Zoë 555-0101", "w1 me@mail.example"):

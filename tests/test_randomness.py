@@ -196,3 +196,11 @@ def test_forked_children_draw_streams_of_their_own() -> None:
     for process in processes:
         process.join()
     assert len(seen) == 5
+
+
+@pytest.mark.parametrize("secret", [b"", b"x" * 31, b"x" * 33, bytearray(32), "x" * 32, None])
+def test_a_key_has_32_bytes(secret: bytes) -> None:
+    with pytest.raises(wv.ParameterError, match="32 bytes"):
+        wv.RunKey.of_run(secret, secure=True)
+    with pytest.raises(wv.ParameterError, match="True or False"):
+        wv.RunKey.of_run(bytes(32), secure=1)  # type: ignore[arg-type]

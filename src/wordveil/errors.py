@@ -1,7 +1,9 @@
 """What wordveil refuses, in one line each: what is wrong, where, and what to do."""
 
 import math
-from typing import Self, SupportsFloat, SupportsIndex
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, Self, SupportsFloat, SupportsIndex, TypeVar
 
 __all__ = [
     "FormatError",
@@ -15,7 +17,11 @@ __all__ = [
     "check_real",
     "check_whole",
     "parameter_error",
+    "sealed",
 ]
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 
 class WordveilError(Exception):
@@ -23,7 +29,18 @@ class WordveilError(Exception):
 
 
 class ParameterError(WordveilError, ValueError):
-    """A parameter is outside of what the function promises to handle."""
+    """A parameter is outside of what the function promises to handle.
+
+    Attributes
+    ----------
+    parameter : str
+        The name of the parameter, empty if the error is about several or about something else.
+    complaint : str
+        What it must be and what it is, for those who call the parameter by another name.
+    """
+
+    parameter: str = ""
+    complaint: str = ""
 
 
 class FormatError(WordveilError, ValueError):
@@ -73,7 +90,31 @@ def parameter_error(name: str, owner: str, must: str, got: object) -> ParameterE
     The 'lam' parameter of Mahalanobis must be in [0, 1]. Got 1.5 instead.
     """
     shown = repr(got) if isinstance(got, bool | int | float) else f"a {type(got).__name__}"
-    return ParameterError(f"The '{name}' parameter of {owner} must {must}. Got {shown} instead.")
+    complaint = f"must {must}. Got {shown} instead."
+    error = ParameterError(f"The '{name}' parameter of {owner} {complaint}")
+    error.parameter, error.complaint = name, complaint
+    return error
+
+
+def sealed(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Return a function whose errors of ours carry nothing of its input.
+
+    `raise … from None` only hides the exception that was being handled; it still hangs on the new one as
+    `__context__`, and a UnicodeDecodeError or a JSONDecodeError holds the text that it failed on. So do the
+    variables in the frames of a traceback, which crash reporters collect.
+    """
+
+    @wraps(function)
+    def wrapper(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        try:
+            return function(*args, **kwargs)
+        except WordveilError as error:
+            failure = error
+        del args, kwargs
+        failure.__context__ = failure.__cause__ = None
+        raise failure.with_traceback(None)
+
+    return wrapper
 
 
 def check_real(

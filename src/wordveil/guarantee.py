@@ -3,6 +3,7 @@
 import math
 import textwrap
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -14,7 +15,18 @@ from wordveil.errors import check_whole
 from wordveil.metric import Bracket, Metric
 from wordveil.noise import check_epsilon
 
-__all__ = ["COLUMNS", "EMPTY", "LENGTH", "ORDER", "ROW_ORDER", "Exponents", "Guarantee", "factor"]
+__all__ = [
+    "COLUMNS",
+    "EMPTY",
+    "LENGTH",
+    "ORDER",
+    "ROW_ORDER",
+    "Exponents",
+    "Guarantee",
+    "at_least",
+    "at_most",
+    "factor",
+]
 
 _RANKS: Final = (1, 10, 100)
 _SAMPLE: Final = 1000
@@ -52,7 +64,7 @@ class Guarantee:
 
     Examples
     --------
-    >>> emb = Embedding(["a", "b", "c"], [[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
+    >>> emb = Embedding(["a", "b", "c"], [[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]], public=True)
     >>> promise = Guarantee(2.0, Metric.from_embedding(emb, lam=0.0), emb)
     >>> round(promise.exponent("a", "b"), 6)
     10.0
@@ -69,19 +81,18 @@ class Guarantee:
 
     def exponent(self, word: str, other: str) -> float:
         """Return ε·d between two words: exp of it is how much the odds between them can change."""
-        return self.epsilon * float(
-            self.metric.distance(self.embedding.vector(word), self.embedding.vector(other))
-        )
+        distance = self.metric.distance(self.embedding.vector(word), self.embedding.vector(other))
+        return self.epsilon * float(distance)
 
     def nearest(self, word: str, k: int) -> list[tuple[str, float]]:
         """Return the `k` words nearest to a word in this metric, with ε·d to each."""
         k = check_whole(k, "k", "nearest", 1)
         number = self.embedding.id_of(word)
-        centre = self.metric.whiten(self.embedding.vector(word))
+        centre = self.embedding.vector(word).astype(np.float64)
         distances = np.empty(len(self.embedding))
         for start in range(0, len(distances), _BLOCK_ROWS):
-            block = self.metric.whiten(self.embedding.vectors[start : start + _BLOCK_ROWS])
-            distances[start : start + _BLOCK_ROWS] = np.linalg.norm(block - centre, axis=1)
+            block = self.embedding.vectors[start : start + _BLOCK_ROWS] - centre
+            distances[start : start + _BLOCK_ROWS] = self.metric.norm(block)
         distances[number] = np.inf
         best = np.argsort(distances, kind="stable")[: min(k, len(distances) - 1)]
         return [(self.embedding.words[i], self.epsilon * float(distances[i])) for i in best]
@@ -92,7 +103,7 @@ class Guarantee:
         count = len(self.embedding)
         ranks = [rank for rank in _RANKS if rank < count]
         sample = np.unique(np.linspace(0, count - 1, min(_SAMPLE, count)).astype(np.int64))
-        distances = _neighbour_distances(self.metric, self.embedding.vectors, sample, ranks)
+        distances = _neighbour_distances(self.metric, self.embedding, sample, ranks)
         quantiles = self.epsilon * np.quantile(distances, [0.5, 0.05, 0.95], axis=0)
         return {rank: Exponents(*quantiles[:, i].tolist()) for i, rank in enumerate(ranks)}
 
@@ -128,7 +139,6 @@ class Guarantee:
             "epsilon": self.epsilon,
             "lam": self.metric.lam,
             "dims": self.metric.dim,
-            "embedding": self.embedding.provenance.name,
             "fingerprint": self.embedding.fingerprint,
             "words": len(self.embedding),
             "exponent_to_neighbour": {str(k): v._asdict() for k, v in self.neighbours.items()},
@@ -153,7 +163,7 @@ class Guarantee:
             "Metric differential privacy for each word\n"
             f"  ε = {self.epsilon:g} per unit of {metric} distance (λ = {self.metric.lam:g}), "
             f"{self.metric.dim} dimensions\n"
-            f"  {len(self.embedding):,} public words of {self.embedding.provenance.name or 'no name'}, "
+            f"  {len(self.embedding):,} words, {_called(self.embedding)}"
             f"fingerprint {self.embedding.fingerprint[:16]}"
         )
 
@@ -161,12 +171,13 @@ class Guarantee:
         rows = [("between a word and", "ε·d: median (5th to 95th percentile)", "odds change by at most")]
         for rank, e in self.neighbours.items():
             name = "its nearest word" if rank == 1 else f"its {rank}th nearest"
-            rows.append((name, f"{e.median:.1f} ({e.p5:.1f} to {e.p95:.1f})", factor(e.median)))
-        worst = self.worst_case
-        rows.append(("any other word", f"at most {worst.upper:.1f} *", factor(worst.upper)))
+            spread = f"{at_most(e.median)} ({at_least(e.p5)} to {at_most(e.p95)})"
+            rows.append((name, spread, factor(e.median)))
+        worst = at_most(self.worst_case.upper)
+        rows.append(("any other word", f"at most {worst} *", factor(self.worst_case.upper)))
         note = (
-            f"  * {worst.upper:.1f} is the ε of ordinary local differential privacy; "
-            f"some pair of words has {worst.lower:.1f}."
+            f"  * {worst} is the ε of ordinary local differential privacy; "
+            f"some pair of words has {at_least(self.worst_case.lower)}."
         )
         return "\n".join([*(f"  {a:20}  {b:38}  {c}" for a, b, c in rows), note])
 
@@ -178,10 +189,10 @@ class Guarantee:
         )
 
     def _sums(self) -> str:
+        once, twice = at_most(self.composed(10), 0), at_most(self.composed(10, 2), 0)
         return _wrapped(
             "Exponents add up over the words of a text and over releases: for any two texts of 10 words, ε·d "
-            f"is at most {self.composed(10):,.0f} in all, and {self.composed(10, 2):,.0f} if both are "
-            "released twice."
+            f"is at most {once} in all, and {twice} if both are released twice."
         )
 
     def _euclidean(self) -> str:
@@ -189,8 +200,9 @@ class Guarantee:
         if self.metric.lam == 0.0:
             return _wrapped("Distances are Euclidean, in the units of the vectors.")
         return _wrapped(
-            f"In Euclidean terms ε lies between {euclidean.lower:.3g} and {euclidean.upper:.3g} per unit of "
-            "distance, depending on the direction."
+            f"In Euclidean terms ε lies between {_significant(euclidean.lower, ROUND_FLOOR)} and "
+            f"{_significant(euclidean.upper, ROUND_CEILING)} per unit of distance, depending on the "
+            "direction."
         )
 
     def _limits(self) -> str:
@@ -219,35 +231,84 @@ def _verdict(exponent: float) -> str:
     )
 
 
+def _called(embedding: Embedding) -> str:
+    return f"called {embedding.provenance.name}, " if embedding.provenance.name else ""
+
+
+def at_most(number: float, digits: int = 1) -> str:
+    """Return an upper bound for people: never below the number itself.
+
+    Examples
+    --------
+    >>> at_most(142.726), at_most(1234.01, 0), at_most(1.0014, 2), at_most(2.5)
+    ('142.8', '1,235', '1.01', '2.5')
+    """
+    return _rounded(number, digits, ROUND_CEILING)
+
+
+def at_least(number: float, digits: int = 1) -> str:
+    """Return a lower bound for people: never above the number itself.
+
+    Examples
+    --------
+    >>> at_least(142.79), at_least(0.19, 1)
+    ('142.7', '0.1')
+    """
+    return _rounded(number, digits, ROUND_FLOOR)
+
+
+def _rounded(number: float, digits: int, direction: str) -> str:
+    if not math.isfinite(number):
+        return str(number)
+    # As many digits as the largest float has, since a context of fewer would refuse it.
+    exact = Decimal(number).quantize(Decimal(1).scaleb(-digits), direction, Context(prec=400))
+    return f"{exact:,}"
+
+
+def _significant(number: float, direction: str, digits: int = 3) -> str:
+    return f"{float(Context(prec=digits, rounding=direction).create_decimal_from_float(number)):g}"
+
+
 def factor(exponent: float) -> str:
-    """Return exp(exponent) as people read it.
+    """Return exp(exponent) as people read it, rounded up.
 
     Examples
     --------
     >>> factor(0.5), factor(3.0), factor(41.0)
-    ('1.6', '20', '10^17.8')
+    ('1.7', '21', '10^17.9')
     """
     if exponent < math.log(100.0):
         value = math.exp(exponent)
-        return f"{value:.1f}" if value < 10.0 else f"{value:.0f}"
+        return at_most(value, 1 if value < 10.0 else 0)
     if exponent < math.log(1e6):
-        return f"{math.exp(exponent):,.0f}"
-    return f"10^{exponent / math.log(10.0):.1f}"
+        return at_most(math.exp(exponent), 0)
+    return f"10^{at_most(exponent / math.log(10.0))}"
 
 
 def _neighbour_distances(
-    metric: Metric, vectors: NDArray[np.float32], sample: NDArray[np.int64], ranks: list[int]
+    metric: Metric, embedding: Embedding, sample: NDArray[np.int64], ranks: list[int]
 ) -> NDArray[np.float64]:
-    """Return the distances from each word of the sample to its neighbours of those ranks, in blocks."""
-    points = metric.whiten(vectors[sample])
+    """Return the distances from each word of the sample to its neighbours of those ranks, in blocks.
+
+    Differences of squares find the neighbours; far from the origin they would cancel, so that the vectors are
+    centred first. The distances themselves are then taken from the differences of the vectors.
+    """
+    vectors, centre, most = embedding.vectors, embedding.centroid, max(ranks)
+    points = metric.whiten(vectors[sample] - centre)
     squares = np.einsum("ij,ij->i", points, points)
-    most = max(ranks)
-    best = np.full((len(sample), most), np.inf)
+    best, nearest = np.full((len(sample), most), np.inf), np.zeros((len(sample), most), dtype=np.int64)
     for start in range(0, len(vectors), _BLOCK_ROWS):
-        block = metric.whiten(vectors[start : start + _BLOCK_ROWS])
+        block = metric.whiten(vectors[start : start + _BLOCK_ROWS] - centre)
         distances = squares[:, None] + np.einsum("ij,ij->i", block, block) - 2.0 * points @ block.T
         itself = np.flatnonzero((sample >= start) & (sample < start + len(block)))
         distances[itself, sample[itself] - start] = np.inf
-        best = np.partition(np.concatenate((best, distances), axis=1), most - 1, axis=1)[:, :most]
-    best.sort(axis=1)
-    return np.asarray(np.sqrt(np.maximum(best[:, [rank - 1 for rank in ranks]], 0.0)))
+        both = np.concatenate((best, distances), axis=1)
+        numbers = np.broadcast_to(np.arange(start, start + len(block)), distances.shape)
+        chosen = np.argpartition(both, most - 1, axis=1)[:, :most]
+        best = np.take_along_axis(both, chosen, axis=1)
+        nearest = np.take_along_axis(np.concatenate((nearest, numbers), axis=1), chosen, axis=1)
+    result = np.empty((len(sample), len(ranks)))
+    for row, number in enumerate(sample):
+        differences = vectors[nearest[row]].astype(np.float64) - vectors[number]
+        result[row] = np.sort(np.asarray(metric.norm(differences)))[[rank - 1 for rank in ranks]]
+    return result

@@ -153,7 +153,9 @@ class Metric:
 
     def pairwise(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         """Return the distances between all rows of `a` and all rows of `b`."""
-        left, right = np.atleast_2d(self.whiten(a)), np.atleast_2d(self.whiten(b))
+        rows, others = (np.atleast_2d(np.asarray(each, dtype=np.float64)) for each in (a, b))
+        centre = rows.mean(axis=0)  # far from the origin differences would cancel
+        left, right = self.whiten(rows - centre), self.whiten(others - centre)
         distances = np.empty((len(left), len(right)))
         for row, point in enumerate(left):
             difference = right - point
@@ -184,7 +186,7 @@ class Metric:
 
         Examples
         --------
-        >>> emb = Embedding(["a", "b", "c"], [[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]])
+        >>> emb = Embedding(["a", "b", "c"], [[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]], public=True)
         >>> bracket = Metric.from_embedding(emb, lam=0.0).diameter()
         >>> bracket.lower <= 5.0 <= bracket.upper
         True
@@ -196,18 +198,21 @@ class Metric:
     @cached_property
     def _bracket(self) -> Bracket:
         assert self._embedding is not None
-        vectors = self._embedding.vectors
+        vectors, centre = self._embedding.vectors, self._embedding.centroid
         white = np.empty(vectors.shape, dtype=np.float32)
+        longest = float(row_norms(vectors).max())
         # A power of two is exact; near 1 no square of a float32 overflows or vanishes.
-        scale = 2.0 ** -math.frexp(float(row_norms(vectors).max()) / math.sqrt(self.scales[0]))[1]
+        scale = 2.0 ** -math.frexp((longest + float(np.linalg.norm(centre))) / math.sqrt(self.scales[0]))[1]
         for start in range(0, len(vectors), _BLOCK_ROWS):
-            white[start : start + _BLOCK_ROWS] = self.whiten(vectors[start : start + _BLOCK_ROWS]) * scale
+            stop = start + _BLOCK_ROWS
+            white[start:stop] = self.whiten(vectors[start:stop] - centre) * scale
         pair, radius = _enclose(white)
-        found = self.distance(vectors[pair[0]], vectors[pair[1]])
-        # Rounding to float32 moves a point by at most 2^-24 of its norm, and the sums lose m such steps.
+        distance = self.distance(vectors[pair[0]], vectors[pair[1]])
+        # Rounding to float32 moves a point by at most 2^-24 of its norm, and the sums lose m such steps. Far
+        # from the origin, where centring leaves little, its own rounding in float64 counts as well.
         largest = float(np.abs(white).max()) * math.sqrt(self.dim)
-        slack = (self.dim + 8) * 2.0**-23 * (radius + largest)
-        return Bracket(float(found) * (1.0 - 1e-9), 2.0 * (radius + slack) / scale)
+        slack = (self.dim + 8) * 2.0**-23 * (radius + largest) + (self.dim + 8) * 2.0**-50
+        return Bracket(float(distance) * (1.0 - 1e-9), 2.0 * (radius + slack) / scale)
 
 
 def projection_factor(embedding: Embedding, lam: float, k: int) -> float:

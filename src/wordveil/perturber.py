@@ -1,6 +1,6 @@
 """`Perturber`: text to text. The one object that files, clusters and integrations wrap."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -9,10 +9,10 @@ from typing import Any, Final, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import ParameterError
+from wordveil.errors import ParameterError, parameter_error, sealed
 from wordveil.mechanisms import Mechanism
 from wordveil.policy import Policy
-from wordveil.randomness import Stream, secure_stream
+from wordveil.randomness import Stream, secure_stream, warn_if_insecure
 from wordveil.text_guarantee import TextGuarantee
 from wordveil.tokens import Tokenizer, check_text, fold, join, pieces
 
@@ -122,22 +122,46 @@ class Perturber:
         self, texts: Iterable[str], *, report: Literal[True], stream: Stream | None = None
     ) -> tuple[list[str], PrivateReport]: ...
 
+    @sealed
     def perturb(
         self, texts: Iterable[str], *, report: bool = False, stream: Stream | None = None
     ) -> list[str] | tuple[list[str], PrivateReport]:
         """Return a private version of each text, by one search for many words at once.
 
-        With `report`, also a `PrivateReport` of counts that must not be released.
+        With `report`, also a `PrivateReport` of counts that must not be released. A seeded `stream` raises a
+        PrivacyWarning.
         """
         if isinstance(texts, str | bytes):
             raise ParameterError("The 'texts' parameter of perturb must be a list of texts, not one text.")
+        if stream is not None and not isinstance(stream, Stream):
+            raise parameter_error("stream", "perturb", "be a Stream, made by secure_stream()", stream)
         stream = secure_stream() if stream is None else stream
+        warn_if_insecure(stream, stacklevel=4)
+        answers, counts = self._perturbed(texts, stream)
+        return (answers, counts) if report else answers
+
+    def perturb_column(
+        self, texts: Sequence[str | None], stream: Stream
+    ) -> tuple[list[str | None], PrivateReport]:
+        """Return a private version of a column, in which None is a missing text, and the counts.
+
+        Missing texts stay missing, unless the policy pads: then they are answered like empty ones. Whoever
+        calls this has warned of an insecure stream already.
+        """
+        if self.policy.pads_nulls:
+            filled, counts = self._perturbed((text or "" for text in texts), stream)
+            return [*filled], counts
+        private, counts = self._perturbed((text for text in texts if text is not None), stream)
+        answers = iter(private)
+        return [None if text is None else next(answers) for text in texts], counts
+
+    def _perturbed(self, texts: Iterable[str], stream: Stream) -> tuple[list[str], PrivateReport]:
         counts = PrivateReport()
         perturb = self._with_layout if self.policy.keeps_layout else self._words_only
         answers: list[str] = []
         for block in _blocks(texts, self.policy.pad_to or 0):
             answers += perturb(block, counts, stream)
-        return (answers, counts) if report else answers
+        return answers, counts
 
     def _words_only(self, texts: list[str], counts: PrivateReport, stream: Stream) -> list[str]:
         """Go the fast way: ids in, words out, nothing of the input but its length."""

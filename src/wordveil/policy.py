@@ -18,6 +18,7 @@ _REVEALS: Final = {
     "unsafe_keep_punctuation": "the punctuation of the text",
     "unsafe_keep_case": "which words begin with or are in capitals",
     "unsafe_exempt": "every word of the exempt list, wherever it stands",
+    "unsafe_keep_nulls": "which texts are missing",
 }
 _DESPITE_PADDING: Final = "in part, how long a text is, in spite of the padding"
 
@@ -29,9 +30,11 @@ class Policy:
     Parameters
     ----------
     pad_to : int, optional
-        Pad each text with the centroid, or cut it, to so many words, so that its length is not revealed.
+        Pad each text with the centroid, or cut it, to so many words, so that its length is not revealed. A
+        missing text (a null) is padded like an empty one.
     bag : bool
-        Sort the words of the output, so that their order is not revealed.
+        Sort the words of the output, so that their order is not revealed. Where `pad_to` cuts a text, its
+        first words survive: so much of their order shows.
     unsafe_drop, unsafe_mask, unsafe_keep
         Instead of perturbing a word outside of the vocabulary from the centroid: drop it, write this mask, or
         let it pass as it is written. Dropping alone is safe together with `pad_to`.
@@ -39,6 +42,8 @@ class Policy:
         Carry punctuation, or the use of capitals, over to the output.
     unsafe_exempt : iterable of str
         Words that pass verbatim: a list that is public, such as stop words.
+    unsafe_keep_nulls : bool
+        Leave missing texts missing in spite of `pad_to`. Without `pad_to` they always stay missing.
 
     Examples
     --------
@@ -54,6 +59,7 @@ class Policy:
     unsafe_keep_punctuation: bool = False
     unsafe_keep_case: bool = False
     unsafe_exempt: frozenset[str] = frozenset()
+    unsafe_keep_nulls: bool = False
 
     def __post_init__(self) -> None:
         if self.pad_to is not None:
@@ -79,6 +85,8 @@ class Policy:
             raise ParameterError("Of unsafe_drop, unsafe_mask and unsafe_keep only one can be chosen.")
         if self.unsafe_keep_punctuation and (self.bag or self.pad_to is not None):
             raise ParameterError("Punctuation can't be kept together with bag or pad_to.")
+        if self.unsafe_keep_nulls and self.pad_to is None:
+            raise ParameterError("unsafe_keep_nulls is for pad_to: without it nulls stay as they are.")
 
     @property
     def unsafe(self) -> tuple[str, ...]:
@@ -89,8 +97,15 @@ class Policy:
     @property
     def revealed(self) -> tuple[str, ...]:
         """What each unsafe choice reveals, in words."""
-        told = tuple(_REVEALS[name] for name in self.unsafe)
-        return (*told, _DESPITE_PADDING) if told and self.pad_to is not None else told
+        facts = tuple(_REVEALS[name] for name in self.unsafe)
+        if self.pad_to is None or not facts or self.unsafe == ("unsafe_keep_nulls",):
+            return facts
+        return (*facts, _DESPITE_PADDING)
+
+    @property
+    def pads_nulls(self) -> bool:
+        """Whether a missing text is answered like an empty one, so that nobody can tell which it was."""
+        return self.pad_to is not None and not self.unsafe_keep_nulls
 
     @property
     def keeps_layout(self) -> bool:

@@ -7,15 +7,16 @@ AES instructions, under a key from the operating system. Nothing falls back to a
 import hashlib
 import os
 import secrets
+import warnings
 from typing import Final, NoReturn, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 from randomgen import AESCounter, ChaCha
 
-from wordveil.errors import ParameterError, WordveilError, check_whole
+from wordveil.errors import ParameterError, PrivacyWarning, WordveilError, check_whole
 
-__all__ = ["RunKey", "Stream", "insecure_key", "insecure_stream", "secure_stream"]
+__all__ = ["RunKey", "Stream", "insecure_key", "insecure_stream", "secure_stream", "warn_if_insecure"]
 
 _KEY_BYTES: Final = 32
 _DIRECTIONS: Final = b"directions"
@@ -111,6 +112,12 @@ class RunKey(_OfOneProcess):
     @classmethod
     def of_run(cls, secret: bytes, secure: bool) -> Self:
         """Return the key of a run that another process began, from what its `expose` gave."""
+        if not isinstance(secret, bytes) or len(secret) != _KEY_BYTES:
+            raise ParameterError(
+                f"The secret of a RunKey must be {_KEY_BYTES} bytes, as expose() gives them."
+            )
+        if not isinstance(secure, bool):
+            raise ParameterError("Whether a RunKey is secure must be True or False, as expose() gives it.")
         key = cls()
         key._secret, key.secure = secret, secure
         return key
@@ -199,3 +206,14 @@ def insecure_stream(seed: int) -> Stream:
         np.random.Generator(np.random.PCG64DXSM(radii)),
         secure=False,
     )
+
+
+def warn_if_insecure(source: Stream | RunKey, stacklevel: int = 3) -> None:
+    """Raise a PrivacyWarning if the noise for somebody's text would come from a seed."""
+    if not source.secure:
+        warnings.warn(
+            "The noise comes from a seed: whoever knows or guesses it can take the noise away. The guarantee "
+            "does not cover that.",
+            PrivacyWarning,
+            stacklevel=stacklevel,
+        )

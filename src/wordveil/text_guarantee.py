@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import ParameterError
-from wordveil.guarantee import COLUMNS, EMPTY, LENGTH, ORDER, ROW_ORDER, Guarantee
+from wordveil.guarantee import COLUMNS, EMPTY, LENGTH, ORDER, ROW_ORDER, Guarantee, at_most
 from wordveil.policy import Policy
 from wordveil.tokens import Tokenizer, check_text
 
@@ -19,6 +19,7 @@ _UNSAFE: Final = (
     "UNSAFE CHOICES WERE MADE: what follows holds only for texts that agree in all that these choices reveal "
     "(see below), and for nothing else."
 )
+_CUT: Final = "of a text of more than {} words, which come first in it: the others are cut off"
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,8 @@ class TextGuarantee:
         """What the output shows of the input all the same."""
         length = () if self._covers_lengths else (LENGTH, EMPTY)
         order = ROW_ORDER if self.policy.bag else ORDER
-        return (*self.policy.revealed, *length, order, COLUMNS)
+        cut = (_CUT.format(self.policy.pad_to),) if self.policy.bag and self.policy.pad_to else ()
+        return (*self.policy.revealed, *length, *cut, order, COLUMNS)
 
     @property
     def _covers_lengths(self) -> bool:
@@ -111,9 +113,9 @@ class TextGuarantee:
         return textwrap.fill(" ".join(parts), _WIDTH)
 
     def _unpadded(self) -> str:
-        each, ten = self.word.worst_case.upper, self.word.composed(10)
+        each, ten = at_most(self.word.worst_case.upper), at_most(self.word.composed(10), 0)
         return (
-            f"A text of n words has at most n × {each:.1f} in all (10 words: {ten:,.0f}), and releasing it "
+            f"A text of n words has at most n × {each} in all (10 words: {ten}), and releasing it "
             "again adds as much again. Texts of different numbers of words are not covered, unless they are "
             "padded to one length (--pad-to)."
         )
@@ -121,7 +123,8 @@ class TextGuarantee:
     def _padded(self, length: int) -> str:
         return (
             f"Every text is padded or cut to {length} words, so that any two texts are covered, by "
-            f"at most {self.word.composed(length):,.0f} in all; releasing a text again adds as much again."
+            f"at most {at_most(self.word.composed(length), 0)} in all; releasing a text again adds as much "
+            "again."
         )
 
     def _limits(self) -> str:

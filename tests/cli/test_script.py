@@ -17,7 +17,7 @@ import pytest
 import wordveil
 import wordveil_command
 from wordveil.cli import main as cli
-from wordveil.embedding.catalog import user_folder
+from wordveil.embedding.catalog import stores_folder
 
 SCRIPT = shutil.which("wordveil", path=str(Path(sys.executable).parent)) or "wordveil is not installed"
 GOOD = b"cat 1.0 0.5\ndog 0.9 0.4\ncar 0.1 0.9\n"
@@ -167,7 +167,7 @@ def test_a_disk_that_fills_up_is_the_environments_fault(tmp_path: Path) -> None:
     path = tmp_path / "v.txt"
     path.write_bytes(b"".join(b"w%d 1.5 2.5 3.5\n" % i for i in range(30_000)))
     assert run("embedding", "import", path, "--name", "mine", "--first", "10").returncode == 0
-    before = (user_folder() / "mine.safetensors").read_bytes()
+    before = (stores_folder() / "mine.safetensors").read_bytes()
     done = run(
         "embedding", "import", path, "--name", "mine", "--force",
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 18, 1 << 18)),
@@ -175,7 +175,7 @@ def test_a_disk_that_fills_up_is_the_environments_fault(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "File too large" in done.stderr
-    assert [(p.name, p.read_bytes()) for p in user_folder().iterdir()] == [("mine.safetensors", before)]
+    assert [(p.name, p.read_bytes()) for p in stores_folder().iterdir()] == [("mine.safetensors", before)]
 
 
 def test_ctrl_c_is_130_and_leaves_nothing(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_ctrl_c_is_130_and_leaves_nothing(tmp_path: Path) -> None:
         finally:
             process.kill()
     assert (process.returncode, told) == (130, "wordveil: stopped.\n")
-    assert not user_folder().exists() or not list(user_folder().iterdir())
+    assert not stores_folder().exists() or not list(stores_folder().iterdir())
 
 
 def test_without_permission_it_is_the_environments_fault(

@@ -24,14 +24,17 @@ def perturb(data: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
 
 def test_a_text_a_line(glove: wv.Embedding) -> None:
     done = perturb("Book a flight!\n\nZoë\r\nno end".encode())
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (done.returncode, done.stderr.count(b"\n")) == (0, 1)
+    assert done.stderr.startswith(b"strength: ")
     lines = done.stdout.decode().split("\n")
     assert [len(line.split()) for line in lines] == [3, 0, 1, 2, 0]
     assert all(word in glove for line in lines for word in line.split())
 
 
-def test_nothing_in_nothing_out() -> None:
-    assert perturb(b"").stdout == b""
+def test_an_empty_pipe_is_an_error() -> None:
+    done = perturb(b"")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"wordveil: standard input: is empty. Hint: is it the right file?\n"
 
 
 def seeded(veil: wv.Perturber) -> str | None:
@@ -61,8 +64,9 @@ def test_what_is_unsafe_is_warned_of_in_one_line(tmp_path: Path) -> None:
         "--unsafe-exempt", str(tmp_path / "stop.txt"),
     )  # fmt: skip
     assert done.returncode == 0
-    assert done.stderr.count(b"\n") == 1
-    assert done.stderr.startswith(b"wordveil: warning: This policy reveals")
+    warning, strength, _ = done.stderr.split(b"\n")
+    assert warning.startswith(b"wordveil: warning: This policy reveals")
+    assert strength.startswith(b"strength: ")
     assert b" has Qwxz, " in done.stdout
     assert b"[X]" in perturb(b"qwxz tea", "--unsafe-mask", "[X]").stdout
     assert len(perturb(b"qwxz tea", "--unsafe-drop").stdout.split()) == 1
@@ -74,15 +78,22 @@ def test_what_is_unsafe_is_warned_of_in_one_line(tmp_path: Path) -> None:
         (b"ok\n\xff\xfe\n", [], b"standard input, line 2: is not valid UTF-8"),
         (b"ok\n" + b"x" * (17 << 20), [], b"standard input, line 2: is over 16 MiB"),
         (b"x" * (17 << 20) + b"\n", [], b"standard input, line 1: is over 16 MiB"),
-        (b"ok", ["--epsilon", "0"], b"'epsilon' parameter of Mahalanobis must be finite and positive"),
+        (b"ok", ["--epsilon", "0"], b"wordveil: --epsilon must be finite and positive"),
         (b"ok", ["--epsilon", "nan"], b"must be finite and positive"),
-        (b"ok", ["--lam", "2"], b"must be in [0, 1]"),
-        (b"ok", ["--dims", "301"], b"from 1 to 300"),
+        (b"ok", ["--lam", "2"], b"wordveil: --lam must be in [0, 1]. Got 2.0 instead."),
+        (
+            b"ok",
+            ["--dims", "301"],
+            b"wordveil: --dims must be a whole number from 1 to 300. Got 301 instead.",
+        ),
+        (b"ok", ["--workers", "0"], b"wordveil: --workers must be"),
+        (b"ok", ["--device", "tpu"], b"'--device'"),
         (b"ok", ["--mechanism", "laplace", "--lam", "1"], b"has no lam"),
         (b"ok", ["--mechanism", "gauss"], b"'--mechanism'"),
-        (b"ok", ["--pad-to", "0"], b"'pad_to'"),
+        (b"ok", ["--pad-to", "0"], b"wordveil: --pad-to must be"),
         (b"ok", ["--unsafe-keep", "--unsafe-drop"], b"only one"),
-        (b"ok", ["--unsafe-seed", "-1"], b"'seed'"),
+        (b"ok", ["--unsafe-seed", "-1"], b"wordveil: --unsafe-seed must be"),
+        (b"ok", ["--unsafe-keep-nulls"], b"unsafe_keep_nulls is for pad_to"),
         (b"ok", ["--unsafe-exempt", "absent.txt"], b"absent.txt: No such file"),
         (b"ok", ["--embedding", "absent"], b"no embedding of that name"),
     ],
@@ -103,7 +114,7 @@ def test_epsilon_has_no_default(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_seed_is_warned_of() -> None:
     done = perturb(b"tea", "--unsafe-seed", "5")
     assert done.returncode == 0
-    assert b"warning: Whoever knows or guesses the seed" in done.stderr
+    assert b"warning: The noise comes from a seed: whoever knows or guesses it" in done.stderr
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-"])
@@ -186,7 +197,7 @@ def test_explain_a_word(capsys: pytest.CaptureFixture[str], glove: wv.Embedding)
 
 def test_explain_fewer_dimensions(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "--epsilon", "6", "--dims", "25", "--word", "Boston", "--draws", "100"]) == 0
-    assert "2.08 times those in all dimensions" in " ".join(capsys.readouterr().out.split())
+    assert "2.09 times those in all dimensions" in " ".join(capsys.readouterr().out.split())
 
 
 def test_explain_a_file_counts_and_quotes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -212,7 +223,7 @@ def test_explain_a_file_counts_and_quotes_nothing(tmp_path: Path, capsys: pytest
         (["--word", "qwxzsecret"], "not in the vocabulary"),
         (["--word", "two words"], "not in the vocabulary"),
         (["--file", "absent.txt"], "absent.txt: No such file"),
-        (["--word", "boston", "--draws", "0"], "'draws'"),
+        (["--word", "boston", "--draws", "0"], "--draws must be"),
         (["--epsilon", "-1"], "finite and positive"),
     ],
 )

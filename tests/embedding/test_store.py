@@ -18,7 +18,9 @@ ABOUT = wv.Provenance(name="tiny", source="made up", licence="CC0", preprocessin
 @pytest.fixture
 def emb() -> wv.Embedding:
     draws = np.random.default_rng(1)
-    return wv.Embedding(["naïve", "東京", "new york", "👍"], draws.normal(size=(4, 5)), provenance=ABOUT)
+    return wv.Embedding(
+        ["naïve", "東京", "new york", "👍"], draws.normal(size=(4, 5)), provenance=ABOUT, public=True
+    )
 
 
 def test_round_trip(emb: wv.Embedding, tmp_path: Path) -> None:
@@ -38,7 +40,7 @@ def test_float16_is_rounded_and_fingerprinted_as_rounded(emb: wv.Embedding, tmp_
     fingerprint = save_store(emb, path, dtype="float16")
     back = open_store(path)
     np.testing.assert_array_equal(back.vectors, emb.vectors.astype(np.float16).astype(np.float32))
-    assert back.fingerprint == fingerprint == wv.Embedding(back.words, back.vectors).fingerprint
+    assert back.fingerprint == fingerprint == wv.Embedding(back.words, back.vectors, public=True).fingerprint
     back.verify()
 
 
@@ -58,9 +60,9 @@ def test_other_programs_can_read_it(emb: wv.Embedding, tmp_path: Path) -> None:
     assert tensors["words"].tobytes()[ends[1] : ends[2]].decode() == "東京"
 
 
-def test_too_large_for_float16_names_the_word(tmp_path: Path) -> None:
-    emb = wv.Embedding(["small", "huge"], [[1.0], [70_000.0]])
-    with pytest.raises(wv.FormatError, match="'huge' is too large for float16"):
+def test_too_large_for_float16_tells_which(tmp_path: Path) -> None:
+    emb = wv.Embedding(["small", "huge"], [[1.0], [70_000.0]], public=True)
+    with pytest.raises(wv.FormatError, match="word 2 is too large for float16"):
         save_store(emb, tmp_path / "x.safetensors", dtype="float16")
     assert not list(tmp_path.iterdir())
 
@@ -199,7 +201,7 @@ WRITER = """
 import resource, sys, time, pathlib, numpy as np, wordveil as wv
 from wordveil.embedding import store
 path = pathlib.Path(sys.argv[1])
-emb = wv.Embedding([f"w{i}" for i in range(20000)], np.ones((20000, 50)) * np.arange(20000)[:, None])
+emb = wv.Embedding([f"w{i}" for i in range(20000)], np.ones((20000, 50)) * np.arange(20000)[:, None], public=True)
 if sys.argv[2] == "full":
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 else:

@@ -16,7 +16,7 @@ VECTORS = [[1.0, 0.1, 0.0], [0.9, 0.2, 0.1], [0.0, 1.0, -1.0], [0.1, 0.9, -1.2]]
 
 @pytest.fixture
 def emb() -> wv.Embedding:
-    return wv.Embedding(WORDS, VECTORS)
+    return wv.Embedding(WORDS, VECTORS, public=True)
 
 
 def test_lookup_both_ways(emb: wv.Embedding) -> None:
@@ -32,7 +32,7 @@ def test_lookup_both_ways(emb: wv.Embedding) -> None:
 
 def test_vectors_are_float32_and_copied() -> None:
     given = np.array(VECTORS)
-    emb = wv.Embedding(WORDS, given)
+    emb = wv.Embedding(WORDS, given, public=True)
     given[:] = 0.0
     assert emb.vectors.dtype == np.float32
     np.testing.assert_array_equal(emb.vectors, np.array(VECTORS, dtype=np.float32))
@@ -85,7 +85,7 @@ def test_provenance_is_printable(name: str) -> None:
 )
 def test_refuses(words: list[str], vectors: list[list[float]], told: str) -> None:
     with pytest.raises(wv.ParameterError, match=told):
-        wv.Embedding(words, vectors)
+        wv.Embedding(words, vectors, public=True)
 
 
 def test_neighbours_are_by_cosine_and_leave_the_word_out(emb: wv.Embedding) -> None:
@@ -104,7 +104,7 @@ def test_neighbours_of_an_unknown_word_do_not_quote_it(emb: wv.Embedding) -> Non
 
 
 def test_a_zero_vector_has_cosine_zero() -> None:
-    emb = wv.Embedding(["nil", "a", "b"], [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    emb = wv.Embedding(["nil", "a", "b"], [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], public=True)
     assert emb.neighbours("nil") == [("a", 0.0), ("b", 0.0)]
 
 
@@ -114,7 +114,7 @@ def sample(rows: int, dim: int) -> NDArray[np.float64]:
 
 
 def test_spectrum_is_that_of_the_sample_covariance() -> None:
-    emb = wv.Embedding([f"w{i}" for i in range(5000)], sample(5000, 7))
+    emb = wv.Embedding([f"w{i}" for i in range(5000)], sample(5000, 7), public=True)
     raw = emb.vectors.astype(np.float64)
     covariance = np.cov(raw, rowvar=False)
     scaled = covariance / (np.trace(covariance) / 7)
@@ -130,13 +130,13 @@ def test_spectrum_is_that_of_the_sample_covariance() -> None:
 
 
 def test_spectrum_of_equal_vectors_is_zero() -> None:
-    emb = wv.Embedding(["a", "b"], [[1.0, 2.0], [1.0, 2.0]])
+    emb = wv.Embedding(["a", "b"], [[1.0, 2.0], [1.0, 2.0]], public=True)
     assert emb.spectrum.mean_variance == 0.0
     assert (emb.spectrum.eigenvalues == 0.0).all()
 
 
 def test_projection_keeps_the_strongest_axes_and_lengthens_nothing() -> None:
-    emb = wv.Embedding([f"w{i}" for i in range(300)], sample(300, 6))
+    emb = wv.Embedding([f"w{i}" for i in range(300)], sample(300, 6), public=True)
     for k in (1, 3, 6):
         small = emb.project(k)
         assert small.dim == k
@@ -156,22 +156,22 @@ def test_projection_refuses(emb: wv.Embedding, k: int) -> None:
 
 
 def test_fingerprint_changes_with_words_order_and_vectors(emb: wv.Embedding) -> None:
-    same = wv.Embedding(WORDS, VECTORS, provenance=wv.Provenance(name="other name"))
+    same = wv.Embedding(WORDS, VECTORS, provenance=wv.Provenance(name="other name"), public=True)
     assert same.fingerprint == emb.fingerprint
     assert len(emb.fingerprint) == 64
     nudged = np.array(VECTORS, dtype=np.float32)
     nudged[3, 2] = np.nextafter(nudged[3, 2], 0.0)
     others = [
-        wv.Embedding(["cat", "dog", "car", "tram"], VECTORS),
-        wv.Embedding(["dog", "cat", "car", "bus"], VECTORS),
-        wv.Embedding(["ca", "tdog", "car", "bus"], VECTORS),
-        wv.Embedding(WORDS, nudged),
+        wv.Embedding(["cat", "dog", "car", "tram"], VECTORS, public=True),
+        wv.Embedding(["dog", "cat", "car", "bus"], VECTORS, public=True),
+        wv.Embedding(["ca", "tdog", "car", "bus"], VECTORS, public=True),
+        wv.Embedding(WORDS, nudged, public=True),
     ]
     assert len({emb.fingerprint, *(other.fingerprint for other in others)}) == 5
 
 
 def test_fingerprint_of_a_projection_is_of_its_parent_and_k(emb: wv.Embedding) -> None:
-    again = wv.Embedding(WORDS, VECTORS)
+    again = wv.Embedding(WORDS, VECTORS, public=True)
     assert emb.project(2).fingerprint == again.project(2).fingerprint
     assert len({emb.fingerprint, emb.project(2).fingerprint, emb.project(3).fingerprint}) == 3
     emb.project(2).verify()

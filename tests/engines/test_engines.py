@@ -2,6 +2,10 @@
 
 import itertools
 import json
+import os
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +16,7 @@ import wordveil as wv
 from wordveil.engines import Engine, LocalEngine
 from wordveil.engines.base import perturbed_texts, stream_of
 from wordveil.engines.spark import spark_engine
+from wordveil.nearest.threads import join_all
 from wordveil.runs.job import EngineMaker
 from wordveil.tables import Chunk
 
@@ -99,13 +104,16 @@ def test_a_file(make: EngineMaker, same: wv.Perturber, tmp_path: Path) -> None:
     assert [json.loads(line) for line in run.output.read_text().splitlines()] == rows
 
 
-@pytest.mark.parametrize("change", ["key", "partition", "ordinal", "column", "content", "null", "split"])
+@pytest.mark.parametrize(
+    "change", ["key", "partition", "ordinal", "swapped", "column", "content", "null", "split"]
+)
 def test_noise_depends_on_place_and_content(change: str) -> None:
     key = wv.RunKey()
     same: dict[str, Any] = {"key": key, "partition": 1, "ordinal": 2, "column": "c", "texts": ["ab", "c", ""]}
     others: dict[str, dict[str, Any]] = {
         "key": {"key": wv.RunKey()},
-        "partition": {"partition": 2, "ordinal": 1},
+        "partition": {"partition": 3},
+        "swapped": {"partition": 2, "ordinal": 1},
         "ordinal": {"ordinal": 3},
         "column": {"column": "d"},
         "content": {"texts": ["ab", "d", ""]},
@@ -146,3 +154,43 @@ def test_memory_is_bounded_however_slow_the_taker_is(same: wv.Perturber) -> None
         next(running)
         assert taken <= 2 * 2 + 3
         assert len(list(running)) == 499
+
+
+class Slow(wv.Laplace):
+    """Takes its time inside of a call that leaves Python's lock alone, as a C++ library does."""
+
+    def _perturb(self, ids: Any, stream: wv.Stream) -> Any:
+        time.sleep(0.05)
+        return super()._perturb(ids, stream)
+
+
+@pytest.mark.parametrize("reader", ["quick", "endless"])
+def test_no_thread_outlives_a_closed_engine(reader: str, small: wv.Embedding) -> None:
+    """A thread that is inside of a C++ library when the interpreter ends aborts the process."""
+    before = set(threading.enumerate())
+
+    def source() -> Iterator[Chunk]:
+        for number, chunk in enumerate(chunks(1000)):
+            if reader == "endless" and number == 6:
+                pipe.wait()
+            yield chunk
+
+    pipe = threading.Event()
+    with LocalEngine(wv.Perturber(Slow(small, 1.0)), wv.RunKey(), 3) as engine:
+        next(engine.perturb(source(), waits=reader == "endless"))
+    left = set(threading.enumerate()) - before
+    assert len(left) == (1 if reader == "endless" else 0)  # who reads a pipe can't be told to stop
+    pipe.set()
+    for thread in left:
+        thread.join()
+
+
+def test_ctrl_c_while_threads_are_waited_for_is_not_lost() -> None:
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait)
+    thread.start()
+    for seconds, act in ((0.2, lambda: os.kill(os.getpid(), signal.SIGINT)), (0.5, stop.set)):
+        threading.Timer(seconds, act).start()
+    with pytest.raises(KeyboardInterrupt):
+        join_all([thread])
+    assert not thread.is_alive()

@@ -4,7 +4,7 @@ import pytest
 import wordveil as wv
 from wordveil.evaluation.density import neighbour_distances, text_density
 
-EMB = wv.Embedding(["a", "b", "c", "d"], [[0.0, 0.0], [1.0, 0.0], [10.0, 0.0], [14.0, 0.0]])
+EMB = wv.Embedding(["a", "b", "c", "d"], [[0.0, 0.0], [1.0, 0.0], [10.0, 0.0], [14.0, 0.0]], public=True)
 
 
 def test_the_figures_of_the_appendix() -> None:

@@ -42,5 +42,5 @@ def test_dense_and_sparse_words_are_so(glove: wv.Embedding) -> None:
 
 
 def test_reference_words_of_a_tiny_vocabulary() -> None:
-    tiny = wv.Embedding(["a", "b", "c"], [[0.0], [1.0], [9.0]])
+    tiny = wv.Embedding(["a", "b", "c"], [[0.0], [1.0], [9.0]], public=True)
     assert set(reference_words(tiny)) <= {"a", "b", "c"}

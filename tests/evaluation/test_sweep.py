@@ -22,7 +22,7 @@ def part(glove: wv.Embedding) -> wv.Embedding:
     """Two thousand real words on ten axes: few enough that 20,000 draws of a word fit into memory."""
     chosen = np.arange(0, 32_000, 16)
     words = [glove.words[i] for i in chosen.tolist()]
-    return wv.Embedding(words, glove.vectors[chosen]).project(10)
+    return wv.Embedding(words, glove.vectors[chosen], public=True).project(10)
 
 
 def p_value(a: Any, b: Any) -> float:
@@ -85,7 +85,9 @@ def test_pruning_changes_nothing(glove: wv.Embedding) -> None:
 def test_equal_and_far_vectors(part: wv.Embedding) -> None:
     """Of equal vectors the first answers, as in the mechanism; and where the origin is does not matter."""
     half = part.vectors[:200]
-    doubled = wv.Embedding([f"w{i}" for i in range(400)], np.concatenate((half, half)) + np.float32(100.0))
+    doubled = wv.Embedding(
+        [f"w{i}" for i in range(400)], np.concatenate((half, half)) + np.float32(100.0), public=True
+    )
     found = sweep(doubled, Grid((1000.0,), (0.0, 1.0), draws=20))
     assert (found.n_w[:, 0, :200] == 100.0).all()
     assert (found.n_w[:, 0, 200:] == 0.0).all()
@@ -195,7 +197,7 @@ def test_a_sweep_on_a_device_of_pytorch(part: wv.Embedding, tmp_path: Path, eta:
 
 @pytest.mark.torch
 def test_a_word_that_shares_its_vector_never_stays_on_a_device(part: wv.Embedding) -> None:
-    twins = wv.Embedding([*part.words, "twin"], np.vstack((part.vectors, part.vectors[5])))
+    twins = wv.Embedding([*part.words, "twin"], np.vstack((part.vectors, part.vectors[5])), public=True)
     found = sweep(twins, Grid((50.0,), (1.0,), draws=20), np.array([5, 2000]), device="cpu:0")
     assert found.n_w[0, 0, 0] > 50
     assert found.n_w[0, 0, 1] == 0

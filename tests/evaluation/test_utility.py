@@ -158,7 +158,7 @@ def test_the_two_data_sets_by_their_own_formats(tmp_path: Path) -> None:
 def test_bad_data(content: str, options: dict[str, str], told: str, tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text(content)
     with pytest.raises(wv.WordveilError, match=told):
-        load_labelled(tmp_path / "in.csv", **options)
+        load_labelled(tmp_path / "in.csv", **options)  # type: ignore[arg-type]  # only texts
 
 
 def test_real_data(real_data: Path) -> None:

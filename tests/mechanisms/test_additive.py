@@ -10,7 +10,9 @@ from wordveil.nearest import BruteSearch, SingleSearch
 from wordveil.noise import eigen_noise
 
 RNG = np.random.default_rng(21)
-EMB = wv.Embedding([f"w{i}" for i in range(300)], RNG.normal(size=(300, 6)) * [0.5, 1, 1, 2, 3, 4])
+EMB = wv.Embedding(
+    [f"w{i}" for i in range(300)], RNG.normal(size=(300, 6)) * [0.5, 1, 1, 2, 3, 4], public=True
+)
 
 
 @pytest.fixture
@@ -146,7 +148,7 @@ def test_equal_words_stay_equal(dim: int) -> None:
     rows[4096:4099] = rows[0]
     rows[7, 0], rows[4100] = 0.0, rows[7]
     rows[4100, 0] = -0.0
-    twins = wv.Embedding([f"w{i}" for i in range(len(rows))], rows)
+    twins = wv.Embedding([f"w{i}" for i in range(len(rows))], rows, public=True)
     mechanism = wv.Mahalanobis(twins, 10_000.0, 1.0)
     for twin, first in ((4096, 0), (4097, 0), (4098, 0), (4100, 7)):
         np.testing.assert_array_equal(mechanism._places[twin], mechanism._places[first])

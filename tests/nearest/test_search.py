@@ -437,3 +437,57 @@ def test_who_has_much_to_search_for_waits_for_the_fast_search(monkeypatch: pytes
         go.set()
         assert isinstance(first.result(), ScreenedSearch)
         assert isinstance(second.result(), ScreenedSearch)
+
+
+def transposed(points: Table) -> Table:
+    return np.asfortranarray(points)
+
+
+def every_other_row(points: Table) -> Table:
+    return np.repeat(points, 2, axis=0)[::2]
+
+
+def every_other_column(points: Table) -> Table:
+    return np.repeat(points, 2, axis=1)[:, ::2]
+
+
+def backwards(points: Table) -> Table:
+    return points[::-1].copy()[::-1]
+
+
+def not_aligned(points: Table) -> Table:
+    memory = np.empty(points.nbytes + 1, dtype=np.uint8)
+    shifted = memory[1:].view(np.float64).reshape(points.shape)
+    shifted[:] = points
+    return shifted
+
+
+LAYOUTS = [transposed, every_other_row, every_other_column, backwards, not_aligned]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
+def test_any_memory_layout_gives_the_same_answers(kind: Kind, layout: Callable[[Table], Table]) -> None:
+    """Fortran-ordered points were once read as if they were C-ordered, by a bare address."""
+    random = np.random.default_rng(12)
+    rows, points = random.normal(size=(3000, 20)), random.normal(size=(5000, 20))
+    laid_out = layout(points)
+    np.testing.assert_array_equal(laid_out, points)
+    expected = BruteSearch(rows).nearest(points)
+    np.testing.assert_array_equal(kind(rows).nearest(laid_out), expected)
+    np.testing.assert_array_equal(kind(layout(rows)).nearest(points), expected)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
+def test_bare_addresses_are_handed_out_of_contiguous_memory_only(layout: Callable[[Table], Table]) -> None:
+    random = np.random.default_rng(13)
+    codes = random.integers(-60, 60, (20, 128)).astype(np.int8)
+    left = random.integers(0, 255, (50, 20)).astype(np.float64)
+    expected = (left - integers.ZERO) @ codes
+    out = np.empty((50, 128), dtype=np.int32)
+    product = integers.IntegerProduct(codes)
+    product.fill(layout(left).astype(np.uint8, order="K"), out)
+    np.testing.assert_array_equal(out, expected)
+    if layout is not_aligned:
+        return
+    with pytest.raises(ValueError, match="contiguous"):
+        product.fill(left.astype(np.uint8), np.asfortranarray(out))

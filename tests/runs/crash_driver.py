@@ -25,7 +25,9 @@ from wordveil.tables import base, parquet
 ROWS = 60
 CALLS = ("fsync", "replace", "rename", "link", "unlink", "mkdir", "rmdir", "truncate", "open")
 WORDS = ["tea", "at", "noon", "please", "call", "me", "now", "on", "the", "red", "house"]
-VEIL = wv.Perturber(wv.Laplace(wv.Embedding(WORDS, np.random.default_rng(1).normal(size=(11, 3))), 0.1))
+VEIL = wv.Perturber(
+    wv.Laplace(wv.Embedding(WORDS, np.random.default_rng(1).normal(size=(11, 3)), public=True), 0.1)
+)
 
 
 def in_child(act: Callable[[], None]) -> int:
@@ -68,7 +70,8 @@ def killing_at(number: int) -> None:
 def main() -> None:
     folder, suffix = Path(sys.argv[1]), sys.argv[2]
     run_module._COMMIT_SECONDS = 0.0  # type: ignore[misc]
-    base._CHUNK_ROWS = parquet._CHUNK_ROWS = 10  # type: ignore[misc]
+    for module in (base, parquet):
+        vars(module)["CHUNK_ROWS"] = 10
     source, target = folder / f"in.{suffix}", folder / f"out.{suffix}"
     write(source, suffix)
     ledger = wv.Ledger(folder / "ledger.sqlite")

@@ -66,7 +66,7 @@ def test_the_manifest_tells_what_the_output_shows_and_no_more(
     }
     assert manifest["columns"] == {"perturbed": ["message"], "kept_as_they_were": ["label"]}
     assert manifest["parameters"] == {
-        "mechanism": "mahalanobis", "epsilon": 3.0, "lam": 0.5, "dims": 3, "embedding": small.provenance.name
+        "mechanism": "mahalanobis", "epsilon": 3.0, "lam": 0.5, "dims": 3
     }  # fmt: skip
     assert manifest["guarantee"] == veil.guarantee.to_dict()
     assert manifest["policy"]["unsafe"] == ["unsafe_mask"]
@@ -75,7 +75,7 @@ def test_the_manifest_tells_what_the_output_shows_and_no_more(
     assert manifest["code_version"] == wv.__version__
     assert "cryptographic" in manifest["noise"]
     told = run.manifest.read_text().lower()
-    for hidden in ("zanzibar", "unknown_words", "nulls", "seconds", "in.csv", "masked", '"id"', "tokens"):
+    for hidden in ("zanzibar", "unknown_words", '"nulls"', "seconds", "in.csv", "masked", '"id"', "tokens"):
         assert hidden not in told
     private = json.loads(run.private.read_text())
     assert next(iter(private)) == "not_for_release"
@@ -95,13 +95,14 @@ def test_a_seed_is_told_of_and_voids_the_promise(source: Path, tmp_path: Path, s
     assert "nothing is promised" in manifest["guarantee"]["void"]
 
 
-def test_padding_hides_empty_fields_but_not_nulls(tmp_path: Path, small: wv.Embedding) -> None:
-    (tmp_path / "in.jsonl").write_text('{"m": ""}\n{"m": null}\n{"m": "tea"}\n')
-    veil = wv.Perturber(wv.Mahalanobis(small, 1.0), wv.Policy(pad_to=4))
-    run = wv.perturb_file(tmp_path / "in.jsonl", tmp_path / "out.jsonl", perturber=veil, text="m")
-    texts = [json.loads(line)["m"] for line in run.output.read_text().splitlines()]
-    assert [None if text is None else len(text.split()) for text in texts] == [4, None, 4]
-    assert run.words == 8
+def test_the_manifest_does_not_repeat_what_a_store_calls_itself(source: Path, tmp_path: Path) -> None:
+    """The fingerprint is over words and vectors, so that anybody can give a store another name."""
+    about = wv.Provenance(name="a-name-that-anyone-can-write")
+    emb = wv.Embedding(["tea", "red", "fire"], [[0.0], [1.0], [3.0]], provenance=about, public=True)
+    veil = wv.Perturber(wv.Laplace(emb, 1.0))
+    run = wv.perturb_file(source, tmp_path / "out.csv", perturber=veil, **CHOSEN)
+    assert about.name not in run.manifest.read_text()
+    assert json.loads(run.manifest.read_text())["vectors_declared_public"] is True
 
 
 def many(path: Path, rows: int = 5000, text: str = "tea at noon please") -> Path:
@@ -220,8 +221,8 @@ class Meddling(Engine):
     def __init__(self, inner: Engine, act: Any) -> None:
         self._inner, self._act = inner, act
 
-    def perturb(self, chunks: Any) -> Iterator[Perturbed]:
-        for number, done in enumerate(self._inner.perturb(chunks)):
+    def perturb(self, chunks: Any, *, waits: bool = False) -> Iterator[Perturbed]:
+        for number, done in enumerate(self._inner.perturb(chunks, waits=waits)):
             if number == 1:
                 self._act()
             yield done
@@ -263,7 +264,7 @@ def test_an_input_that_does_not_stay_what_it_was(how: str, tmp_path: Path, noisy
             source, tmp_path / "out.csv", perturber=noisy, text="message", engine=meddle(act), ledger=ledger
         )
     assert not [name for name in names(tmp_path) if "out" in name]
-    assert ledger.entries() == []
+    assert [entry.outcome for entry in ledger.entries()] == ["nothing"]
 
 
 def test_an_output_that_appears_meanwhile_stays(tmp_path: Path, noisy: wv.Perturber) -> None:
@@ -278,17 +279,16 @@ def test_an_output_that_appears_meanwhile_stays(tmp_path: Path, noisy: wv.Pertur
     assert (run.rows, run.resumed_rows) == (5000, 5000)
 
 
-def test_what_was_not_published_is_forgotten_by_the_ledger(tmp_path: Path, noisy: wv.Perturber) -> None:
+def test_what_was_not_published_does_not_count(tmp_path: Path, noisy: wv.Perturber) -> None:
     source, target = many(tmp_path / "in.csv"), tmp_path / "out.csv"
     ledger = wv.Ledger(tmp_path / "l.sqlite")
     options: dict[str, Any] = {"perturber": noisy, "text": "message", "ledger": ledger}
     with pytest.raises(wv.ParameterError, match="exists already"):
         wv.perturb_file(source, target, engine=meddle(lambda: target.write_text("new")), **options)
-    assert [entry.finished for entry in ledger.entries()] == [None]
+    assert [entry.outcome for entry in ledger.entries()] == ["begun"]
     run = wv.perturb_file(source, target, force=True, **options)
     assert (run.rows, run.resumed_rows) == (5000, 0)
-    assert len(ledger.entries()) == 1
-    assert ledger.entries()[0].finished
+    assert [entry.outcome for entry in ledger.entries()] == ["nothing", "released"]
 
 
 def test_a_pipe_that_fails_leaves_nothing(tmp_path: Path, noisy: wv.Perturber) -> None:

@@ -1,18 +1,26 @@
 import hashlib
 import json
 import os
+import sqlite3
 import stat
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import wordveil as wv
+from wordveil.runs import ledger as ledger_module
+from wordveil.runs import publishing
 from wordveil.runs import run as run_module
-from wordveil.runs.ledger import together
+from wordveil.runs.sums import together
 from wordveil.runs.work import Work
 
 CSV = "message,other\nBook a flight,tea\n"
+SETTING: dict[str, Any] = {
+    "vectors": "v", "lam": 0.0, "dims": 3, "epsilon": 1.0, "worst_case_exponent": 1.0, "secure": True, "unsafe": []
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -54,10 +62,7 @@ def test_a_second_release_is_refused_and_the_sum_is_told(
 
 
 def test_other_metrics_add_up_in_their_own_terms(small: wv.Embedding) -> None:
-    a, b = (
-        {"vectors": "v", "lam": lam, "dims": 3, "epsilon": 1.0, "worst_case_exponent": lam + 1.0}
-        for lam in (0.0, 1.0)
-    )
+    a, b = (SETTING | {"lam": lam, "worst_case_exponent": lam + 1.0} for lam in (0.0, 1.0))
     assert together(a, [b]).endswith(
         "at most exp(3.0) (2.0 + 1.0); their exponents ε·d add up, each in its own metric."
     )
@@ -84,7 +89,7 @@ def test_a_file_without_words_tells_nothing_and_is_not_counted(
     (tmp_path / "in.csv").write_text("message\n")
     for name in ("a.csv", "b.csv"):
         wv.perturb_file(tmp_path / "in.csv", tmp_path / name, perturber=same, text="message", ledger=ledger)
-    assert ledger.entries() == []
+    assert [entry.outcome for entry in ledger.entries()] == ["nothing", "nothing"]
 
 
 class Stopped:
@@ -108,8 +113,8 @@ class Stopped:
         return wv.perturb_file(self.folder / "in.csv", self.folder / name, **given)
 
     @property
-    def states(self) -> list[tuple[str, bool]]:
-        return [(Path(entry.target).name, bool(entry.finished)) for entry in self.ledger.entries()]
+    def states(self) -> list[tuple[str, str | None]]:
+        return [(Path(entry.target).name, entry.outcome) for entry in self.ledger.entries()]
 
 
 @pytest.fixture
@@ -125,7 +130,7 @@ def test_a_target_is_the_same_however_it_is_spelled(stopped: Stopped) -> None:
     (stopped.folder / "link").symlink_to(stopped.folder)
     stopped.stop("sub/../a.csv")
     stopped.run("link/a.csv", resume=True)
-    assert stopped.states == [("a.csv", True)]
+    assert stopped.states == [("a.csv", "released")]
 
 
 def test_a_run_that_goes_on_under_another_ledger_is_entered_there(
@@ -138,7 +143,7 @@ def test_a_run_that_goes_on_under_another_ledger_is_entered_there(
         tmp_path / "other.csv", tmp_path / "b.csv", perturber=same, text="m", ledger=stopped.ledger
     )
     stopped.run("a.csv", resume=True)
-    assert stopped.states == [("b.csv", True), ("a.csv", True)]
+    assert stopped.states == [("b.csv", "released"), ("a.csv", "released")]
 
 
 def test_a_run_that_goes_on_still_tells_of_the_releases_before_it(stopped: Stopped) -> None:
@@ -148,7 +153,7 @@ def test_a_run_that_goes_on_still_tells_of_the_releases_before_it(stopped: Stopp
     with pytest.warns(wv.PrivacyWarning):
         run = stopped.run("b.csv", resume=True)
     assert json.loads(run.manifest.read_text())["earlier_releases"]["known"] == 1
-    assert stopped.states == [("a.csv", True), ("b.csv", True)]
+    assert stopped.states == [("a.csv", "released"), ("b.csv", "released")]
 
 
 def test_a_refusal_changes_nothing(stopped: Stopped) -> None:
@@ -157,7 +162,7 @@ def test_a_refusal_changes_nothing(stopped: Stopped) -> None:
         stopped.stop("b.csv", again=True)
     with pytest.raises(wv.ParameterError, match="--again"):
         stopped.run("b.csv", force=True)
-    assert stopped.states == [("a.csv", True), ("b.csv", False)]
+    assert stopped.states == [("a.csv", "released"), ("b.csv", "begun")]
     with pytest.warns(wv.PrivacyWarning):
         assert stopped.run("b.csv", resume=True).resumed_rows == 2048
 
@@ -171,25 +176,205 @@ def test_a_run_that_could_not_even_begin_is_forgotten(
     with monkeypatch.context() as patch, pytest.raises(wv.MachineError, match="No space left"):
         patch.setattr(Work, "begin", full)
         stopped.run("a.csv")
-    assert stopped.states == []
+    assert stopped.states == [("a.csv", "nothing")]
     assert [path.name for path in stopped.folder.iterdir() if path.name.startswith(".")] == []
 
 
-def test_an_output_that_was_published_counts_even_if_nobody_could_say_so(
+def killed(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_release_is_counted_before_it_happens(stopped: Stopped, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(publishing, "publish", killed)
+        stopped.run("a.csv")
+    assert not (stopped.folder / "a.csv").exists()
+    assert stopped.states == [("a.csv", "released")]  # one too many, which is the safe side
+    assert stopped.run("a.csv", resume=True).rows == 5000
+    assert stopped.states == [("a.csv", "released")]
+
+
+def test_an_output_that_was_moved_away_stays_counted(
     stopped: Stopped, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
+    """Killed right after publishing; then everything is moved away, the work folder too."""
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(run_module.Run, "_settle", killed)
+        patch.setattr(publishing, "sync_folder", killed)
         stopped.run("a.csv")
     assert (stopped.folder / "a.csv").exists()
-    assert stopped.states == [("a.csv", False)]
-    with pytest.raises(wv.ParameterError, match="--again"):
-        stopped.run("a.csv", force=True)
+    for path in [*stopped.folder.glob("a.csv*"), stopped.folder / ".a.csv.wordveil"]:
+        path.rename(stopped.folder / f"moved{path.name}")
+    with pytest.raises(wv.ParameterError, match="perturbed before, once"):
+        stopped.run("a.csv")
+    assert stopped.states == [("a.csv", "released")]
+
+
+def test_what_could_not_be_published_is_taken_back(stopped: Stopped, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
+        patch.setattr(publishing, "publish", full)
+        stopped.run("a.csv")
+    assert stopped.states == [("a.csv", "begun")]
+    assert stopped.run("a.csv", resume=True).resumed_rows == 5000
+    assert stopped.states == [("a.csv", "released")]
+
+
+def test_a_ledger_that_is_locked_at_the_end_publishes_nothing(
+    stopped: Stopped, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_module, "_WAIT_SECONDS", 0.1)
+
+    def lock(rows: int, words: int, share: float) -> None:
+        if not holders:
+            holders.append(
+                sqlite3.connect(stopped.ledger.path, isolation_level=None, check_same_thread=False)
+            )
+            holders[0].execute("BEGIN EXCLUSIVE")
+
+    holders: list[sqlite3.Connection] = []
+    with pytest.raises(wv.MachineError, match=r"in use by another program\. Hint: .*--resume") as caught:
+        stopped.run("a.csv", watch=lock)
+    assert "move it" not in str(caught.value)
+    assert not (stopped.folder / "a.csv").exists()
+    holders[0].execute("ROLLBACK")
+    holders[0].close()
+    assert stopped.states == [("a.csv", "begun")]
     assert stopped.run("a.csv", resume=True).rows == 5000
-    assert stopped.states == [("a.csv", True)]
+    assert stopped.states == [("a.csv", "released")]
+
+
+@pytest.mark.parametrize("how", ["seed", "unsafe"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_void_release_voids_the_sum(
+    how: str, first: bool, source: Path, tmp_path: Path, ledger: wv.Ledger, small: wv.Embedding
+) -> None:
+    void: dict[str, Any] = {"perturber": wv.Perturber(wv.Mahalanobis(small, 2.0)), "key": wv.insecure_key(1)}
+    if how == "unsafe":
+        with pytest.warns(wv.PrivacyWarning):
+            void = {"perturber": wv.Perturber(wv.Mahalanobis(small, 2.0), wv.Policy(unsafe_keep=True))}
+    good: dict[str, Any] = {"perturber": wv.Perturber(wv.Mahalanobis(small, 2.0))}
+    before, after = (void, good) if first else (good, void)
+    wv.perturb_file(source, tmp_path / "a.csv", text="message", ledger=ledger, **before)
+    sentence = (
+        f"promise nothing: release {1 if first else 2} of 2 (drew its noise from a seed|made unsafe choices)"
+    )
+    with pytest.warns(wv.PrivacyWarning, match=sentence):
+        run = wv.perturb_file(source, tmp_path / "b.csv", text="message", ledger=ledger, again=True, **after)
+    earlier = json.loads(run.manifest.read_text())["earlier_releases"]
+    assert (earlier["void"], earlier["known"]) == (True, 1)
+    assert "at most exp" not in run.manifest.read_text()
+    with pytest.raises(wv.ParameterError, match="promise nothing"):
+        wv.perturb_file(source, tmp_path / "c.csv", text="message", ledger=ledger, **good)
+
+
+def test_a_release_of_which_nobody_knows_whether_it_was_secure_is_void() -> None:
+    assert "did not note" in together(SETTING, [{key: SETTING[key] for key in SETTING if key != "secure"}])
+
+
+def test_numbers_have_no_gaps(stopped: Stopped) -> None:
+    stopped.stop("a.csv")
+    stopped.run("a.csv", force=True)
+    with pytest.raises(wv.ParameterError):
+        stopped.run("b.csv")
+    with pytest.warns(wv.PrivacyWarning):
+        stopped.run("b.csv", again=True)
+    assert [entry.number for entry in stopped.ledger.entries()] == [1, 2, 3]
+    assert [outcome for _, outcome in stopped.states] == ["nothing", "released", "released"]
+
+
+def test_a_symbolic_link_is_refused(source: Path, tmp_path: Path, same: wv.Perturber) -> None:
+    link = tmp_path / "link.sqlite"
+    link.symlink_to(tmp_path / "elsewhere.sqlite")
+    with pytest.raises(wv.MachineError, match="is a symbolic link"):
+        wv.perturb_file(source, tmp_path / "a.csv", perturber=same, text="message", ledger=wv.Ledger(link))
+    with pytest.raises(wv.MachineError, match="is a symbolic link"):
+        wv.Ledger(link).entries()
+    assert not (tmp_path / "elsewhere.sqlite").exists()
+
+
+OLD = """
+CREATE TABLE secret (key BLOB NOT NULL);
+CREATE TABLE entry (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, content TEXT NOT NULL, begun TEXT NOT NULL, finished TEXT,
+    source TEXT NOT NULL, target TEXT NOT NULL, columns TEXT NOT NULL, setting TEXT NOT NULL
+);
+"""
+
+
+def test_a_ledger_of_version_0_1_is_read_and_goes_on(
+    source: Path, tmp_path: Path, ledger: wv.Ledger, same: wv.Perturber
+) -> None:
+    wv.perturb_file(source, tmp_path / "a.csv", perturber=same, text="message", ledger=ledger)
+    (entry,) = ledger.entries()
+    setting = {key: value for key, value in entry.setting.items() if key != "secure"}
+    old = wv.Ledger(tmp_path / "old.sqlite")
+    with closing(sqlite3.connect(ledger.path)) as new, closing(sqlite3.connect(old.path)) as base:
+        base.executescript(OLD)
+        base.execute("INSERT INTO secret SELECT ?", new.execute("SELECT key FROM secret").fetchone())
+        for finished in ("2026-01-01", None):
+            base.execute(
+                "INSERT INTO entry (content, begun, finished, source, target, columns, setting) "
+                "VALUES (?, '2026-01-01', ?, 'in', ?, '[]', ?)",
+                (entry.content, finished, entry.target, json.dumps(setting)),
+            )
+        base.commit()
+    assert [each.outcome for each in old.entries()] == ["released", None]
+    with pytest.raises(wv.ParameterError, match=r"2 times.*did not end\. .*did not note"):
+        wv.perturb_file(source, tmp_path / "b.csv", perturber=same, text="message", ledger=old)
+
+
+def damage_entry(column: str, value: object) -> Callable[[sqlite3.Connection], object]:
+    return lambda base: base.execute(f"UPDATE entry SET {column} = ?", (value,))
+
+
+DAMAGES: dict[str, Callable[[sqlite3.Connection], object]] = {
+    "setting is no JSON": damage_entry("setting", "{"),
+    "setting is a list": damage_entry("setting", "[]"),
+    "setting is empty": damage_entry("setting", "{}"),
+    "setting is a blob": damage_entry("setting", b"\xff"),
+    "setting is a number": damage_entry("setting", 7),
+    "setting nests": damage_entry("setting", "[" * 100_000),
+    "epsilon is a text": damage_entry("setting", json.dumps(SETTING | {"epsilon": "1"})),
+    "epsilon is no number": damage_entry("setting", json.dumps(SETTING | {"epsilon": float("nan")})),
+    "unsafe is a text": damage_entry("setting", json.dumps(SETTING | {"unsafe": "no"})),
+    "unsafe holds numbers": damage_entry("setting", json.dumps(SETTING | {"unsafe": [1]})),
+    "secure is a text": damage_entry("setting", json.dumps(SETTING | {"secure": "yes"})),
+    "columns is no JSON": damage_entry("columns", "x"),
+    "columns is a dict": damage_entry("columns", "{}"),
+    "columns holds numbers": damage_entry("columns", "[1]"),
+    "begun is a blob": damage_entry("begun", b"\xff\xfe"),
+    "target is a blob": damage_entry("target", b"\xff"),
+    "outcome is unknown": damage_entry("outcome", "lost"),
+    "key is short": lambda base: base.execute("UPDATE secret SET key = x'00'"),
+    "key is a text": lambda base: base.execute("UPDATE secret SET key = 'a text of thirty-two letters ....'"),
+    "key is long": lambda base: base.execute("UPDATE secret SET key = zeroblob(100)"),
+    "key is gone": lambda base: base.execute("DELETE FROM secret"),
+    "entries lack a column": lambda base: base.execute("ALTER TABLE entry DROP COLUMN source"),
+    "entry is a view": lambda base: base.executescript("DROP TABLE entry; CREATE VIEW entry AS SELECT 1;"),
+}
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_a_malformed_ledger_is_one_line_and_force_sets_it_aside(
+    how: str, source: Path, tmp_path: Path, ledger: wv.Ledger, same: wv.Perturber
+) -> None:
+    options: dict[str, Any] = {"perturber": same, "text": "message", "ledger": ledger}
+    wv.perturb_file(source, tmp_path / "a.csv", **options)
+    with closing(sqlite3.connect(ledger.path)) as base:
+        base.execute("PRAGMA writable_schema = ON")
+        DAMAGES[how](base)
+        base.commit()
+    damaged = ledger.path.read_bytes()
+    with pytest.raises(wv.MachineError, match="is damaged") as caught:
+        wv.perturb_file(source, tmp_path / "b.csv", **options)
+    assert "\n" not in str(caught.value)
+    with pytest.warns(wv.PrivacyWarning, match="knows of no release before"):
+        wv.perturb_file(source, tmp_path / "b.csv", force=True, **options)
+    assert [entry.outcome for entry in ledger.entries()] == ["released"]
+    (aside,) = ledger.path.parent.glob("*.damaged-*")
+    assert aside.read_bytes() == damaged
 
 
 def test_a_typing_mistake_costs_nothing(stopped: Stopped) -> None:
@@ -253,8 +438,8 @@ def test_an_entry_is_there_before_the_work_begins(
         wv.perturb_file(
             source, tmp_path / "a.csv", perturber=same, text="message", ledger=ledger, engine=make
         )
-    assert [entry.finished for entry in seen] == [None]
-    assert ledger.entries() == []  # nothing was done, so that nothing is left
+    assert [entry.outcome for entry in seen] == ["begun"]
+    assert [entry.outcome for entry in ledger.entries()] == ["nothing"]
 
 
 def test_an_entry_that_did_not_end_stands_in_the_way_of_others_only(
@@ -275,7 +460,7 @@ def test_an_entry_that_did_not_end_stands_in_the_way_of_others_only(
         wv.perturb_file(source, tmp_path / "b.csv", **options)
     run = wv.perturb_file(source, tmp_path / "a.csv", resume=True, **options)
     assert (run.rows, run.resumed_rows) == (5000, 2048)
-    assert [bool(entry.finished) for entry in ledger.entries()] == [True]
+    assert [entry.outcome for entry in ledger.entries()] == ["released"]
 
 
 def test_bad_input_leaves_no_entry(tmp_path: Path, ledger: wv.Ledger, same: wv.Perturber) -> None:
@@ -290,7 +475,7 @@ def test_bad_input_leaves_no_entry(tmp_path: Path, ledger: wv.Ledger, same: wv.P
 def test_a_damaged_ledger_is_the_environments_fault(source: Path, tmp_path: Path, same: wv.Perturber) -> None:
     path = tmp_path / "ledger.sqlite"
     path.write_bytes(b"this is not a data base, but it is long enough to be taken for one" * 100)
-    with pytest.raises(wv.MachineError, match=r"can't be used .* Hint: "):
+    with pytest.raises(wv.MachineError, match=r"is damaged: SQLite can't read it\. Hint: put a copy"):
         wv.perturb_file(source, tmp_path / "a.csv", perturber=same, text="message", ledger=wv.Ledger(path))
     with pytest.raises(wv.MachineError, match=r"can't be written.*XDG_STATE_HOME"):
         wv.perturb_file(

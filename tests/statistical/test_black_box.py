@@ -41,7 +41,7 @@ def cross(dim: int, lam: float) -> wv.Embedding:
     rows = np.array(places)
     scale = np.sqrt(np.diag(axes.T @ matrix_of(rows, lam) @ axes))
     rows *= 1.5 / EPSILON / (steps / scale).min()
-    return wv.Embedding([f"w{i}" for i in range(len(rows))], rows)
+    return wv.Embedding([f"w{i}" for i in range(len(rows))], rows, public=True)
 
 
 def counts(perturb: Perturb, words: int, seed: int) -> Table:

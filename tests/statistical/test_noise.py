@@ -19,7 +19,7 @@ def made_up(dim: int) -> wv.Embedding:
     rotation = np.linalg.qr(draws.normal(size=(dim, dim)))[0]
     spread = np.geomspace(0.3, 5.0, dim)
     rows = draws.normal(size=(40 * dim + 50, dim)) * spread @ rotation + draws.normal(size=dim)
-    return wv.Embedding([f"w{i}" for i in range(len(rows))], rows)
+    return wv.Embedding([f"w{i}" for i in range(len(rows))], rows, public=True)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 20])

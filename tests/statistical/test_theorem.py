@@ -58,7 +58,7 @@ def test_theorem_1(lam: float) -> None:
 @pytest.mark.parametrize("lam", [0.3, 1.0])
 def test_the_mechanism_has_exactly_these_frequencies(lam: float) -> None:
     """χ² at level 1e-6 a word, n = 10^6; a share of 0.2 that is off by 0.004 is found with probability > 0.99."""
-    embedding = wv.Embedding(WORDS, ROWS)
+    embedding = wv.Embedding(WORDS, ROWS, public=True)
     shares = exact(embedding.vectors.astype(np.float64), lam, EPSILON)
     mechanism = wv.Mahalanobis(embedding, EPSILON, lam)
     for word in range(len(WORDS)):
@@ -69,7 +69,7 @@ def test_the_mechanism_has_exactly_these_frequencies(lam: float) -> None:
 
 
 def test_the_centroid_is_perturbed_like_a_word() -> None:
-    embedding = wv.Embedding([*WORDS, "centre"], [*ROWS, ROWS.mean(axis=0)])
+    embedding = wv.Embedding([*WORDS, "centre"], [*ROWS, ROWS.mean(axis=0)], public=True)
     mechanism = wv.Mahalanobis(embedding, EPSILON, 1.0)
     np.testing.assert_allclose(embedding.centroid, ROWS.mean(axis=0), atol=1e-6)
     n = 300_000

@@ -161,7 +161,9 @@ def test_csv_is_read_as_the_csv_module_writes_it(
 
 
 @given(
-    st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\t"), max_size=9)),
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\t"), max_size=9), min_size=1
+    ),
     st.integers(1, 9),
 )
 def test_without_quotes_quotes_are_letters(texts: list[str], block: int) -> None:
@@ -179,16 +181,21 @@ def test_without_quotes_quotes_are_letters(texts: list[str], block: int) -> None
 @given(st.lists(st.lists(st.integers(0, 70_000), max_size=5)), st.data())
 def test_where_a_chunk_ends_depends_on_the_rows_alone(groups: list[list[int]], data: st.DataObject) -> None:
     flat = [row for group in groups for row in group]
-    whole = list(cut([flat], lambda row: row))
-    assert list(cut(groups, lambda row: row)) == whole
+    whole = list(cut([flat], lambda row: row, lambda row: 1))
+    assert list(cut(groups, lambda row: row, lambda row: 1)) == whole
     assert [row for chunk in whole for row in chunk] == flat
-    prompt = list(cut(groups, lambda row: row, prompt=True))
+    prompt = list(cut(groups, lambda row: row, lambda row: 1, prompt=True))
     assert [row for chunk in prompt for row in chunk] == flat
     assert all(sum(chunk[:-1]) < 1 << 16 for chunk in whole)
 
 
-def test_chunks_are_bounded_by_rows() -> None:
-    assert [len(chunk) for chunk in cut([[1] * 2500], lambda row: row)] == [1024, 1024, 452]
+def test_chunks_are_bounded_by_rows_and_by_what_they_hold() -> None:
+    assert [len(chunk) for chunk in cut([[1] * 2500], lambda row: row, len_of)] == [1024, 1024, 452]
+    assert [len(chunk) for chunk in cut([[1] * 10], lambda row: row, lambda row: 1 << 18)] == [4, 4, 2]
+
+
+def len_of(row: int) -> int:
+    return row
 
 
 def test_a_blank_line_is_no_row_unless_there_is_one_column() -> None:
@@ -218,18 +225,17 @@ def test_long_fields_work(tmp_path: Path, same: wv.Perturber) -> None:
     assert (tmp_path / "out.csv").read_text() == f"message,kept\n{long.strip()},{'k' * 200_000}\n"
 
 
-@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "text"])
+@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "text"])
 @pytest.mark.parametrize("packing", ["", ".gz", ".zst"])
-def test_an_empty_file_gives_the_same(
-    format: Format, packing: str, tmp_path: Path, same: wv.Perturber
-) -> None:
+def test_an_empty_file_is_refused(format: Format, packing: str, tmp_path: Path, same: wv.Perturber) -> None:
     name = f"{'txt' if format == 'text' else format}{packing}"
     source, target = tmp_path / f"in.{name}", tmp_path / f"out.{name}"
     for content in (b"", packed(b"", packing)):
         source.write_bytes(content)
         chosen = {} if format == "text" else {"text": "message"}
-        run = wv.perturb_file(source, target, perturber=same, force=True, **chosen)  # type: ignore[arg-type]
-        assert (run.rows, unpacked(target)) == (0, b"")
+        with pytest.raises(wv.FormatError, match="is empty"):
+            wv.perturb_file(source, target, perturber=same, **chosen)  # type: ignore[arg-type]
+        assert [path.name for path in tmp_path.iterdir()] == [source.name]
 
 
 @pytest.mark.parametrize("name", ["in.csv", "in.csv.gz", "in.parquet"])
@@ -327,7 +333,7 @@ SECRET = b"Zanzibar"
 HUGE = b"x" * (17 << 20)
 NO_QUOTES = "Hint: --no-quotes"
 CASES: list[tuple[str, bytes, str]] = [
-    ("in.csv", b"id,mesage\n1,Zanzibar\n", "in.csv: has no column 'message'. Hint: did you mean 'mesage'?"),
+    ("in.csv", b"id,messages\n1,Zanzibar\n", "in.csv: has no column 'message'. Hint: did you mean 'messages'?"),
     ("in.csv", b"Zanzibar,x\n", "in.csv: has no column 'message'. Hint: the first row names the columns"),
     ("in.csv", b"message,message\n1,2\n", "more than one column 'message'"),
     ("in.csv", b'message,b\nok,1\n"Zanzibar,2\n', f"row 2 (line 3): a quote is opened and never closed. {NO_QUOTES}"),
@@ -347,10 +353,10 @@ CASES: list[tuple[str, bytes, str]] = [
     ("in.jsonl", b'{"message": "x"}\n{"message": "Zanzibar"\n', "in.jsonl, line 2: is not valid JSON."),
     ("in.jsonl", b'{"message": "x", "k": NaN}\n', "line 1: is not valid JSON."),
     ("in.jsonl", b"[" * 100_000 + b"\n", "line 1: is nested too deeply."),
-    ("in.csv", b"mesage,b\nZanzibar\n", "did you mean 'mesage'?"),
+    ("in.csv", b"mesage,b\nZanzibar\n", "did you mean column 1?"),
     ("in.jsonl", b'["Zanzibar"]\n', "line 1: is not a JSON object."),
     ("in.jsonl", b'{"message": "x"}\n\n{"message": 4711}\n', "line 3: 'message' is not text."),
-    ("in.jsonl", b'{"massage": "Zanzibar"}\n', "did you mean 'massage'?"),
+    ("in.jsonl", b'{"massage": "Zanzibar"}\n', "did you mean column 1?"),
     ("in.jsonl", b'{"message": "Zanzibar\xff"}\n', "line 1: is not valid UTF-8."),
     ("in.parquet", b"PAR1Zanzibar", "is no Parquet file, or is damaged."),
     ("in.parquet", parquet_of([4711]), "column 'message' is not text but int64"),
@@ -427,7 +433,7 @@ def test_choices_are_checked(
 
 
 def test_a_word_with_the_delimiter_needs_quotes(tmp_path: Path) -> None:
-    comma = wv.Embedding(["1,000", "2,000"], [[1.0, 2.0], [2.0, 1.0]])
+    comma = wv.Embedding(["1,000", "2,000"], [[1.0, 2.0], [2.0, 1.0]], public=True)
     veil = wv.Perturber(wv.Laplace(comma, 1.0))
     source, target = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("a,b\nx,y\n")

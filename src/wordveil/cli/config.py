@@ -1,6 +1,7 @@
 """Settings from a TOML file: `--config veil.toml`. What is also on the command line is taken from there."""
 
 import difflib
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -18,25 +19,36 @@ def _load(context: typer.Context, path: Path | None) -> Path | None:
     """Make the settings of a file the defaults of the command."""
     if path is None:
         return None
-    try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError:
-        raise FormatError(f"{path}: is not valid UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise FormatError(f"{path}: is not valid TOML: {error}.") from None
+    settings = _read(path)
     known = {str(each.name): each for each in context.command.params if each.name not in _NOT_SETTINGS}
     defaults: dict[str, Any] = {}
-    for name, value in given.items():
+    # Whatever file it is, its names and values are not shown: it may be the wrong one.
+    for number, (name, value) in enumerate(settings.items(), 1):
         option = name.replace("-", "_")
         if option not in known:
             close = difflib.get_close_matches(option, known, n=1)
-            meant = (
-                f"did you mean '{close[0].replace('_', '-')}'?" if close else "they stand at the top level."
-            )
-            raise FormatError(f"{path}: there is no setting '{name}'. Hint: {meant}")
-        defaults[option] = _checked(value, known[option], f"{path}: '{name}'")
+            meant = f"did you mean '{_dashed(close[0])}'?" if close else "they stand at the top level."
+            raise FormatError(f"{path}: there is no such setting as its setting {number}. Hint: {meant}")
+        defaults[option] = _checked(value, known[option], f"{path}: '{_dashed(option)}'")
     context.default_map = defaults
     return path
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise FormatError(f"{path}: is not valid UTF-8.") from None
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r"at (line \d+, column \d+|end of document)", str(error))
+        where = f" ({place[0]})" if place else ""
+        raise FormatError(f"{path}: is not valid TOML{where}.") from None
+    except (ValueError, RecursionError):  # a number of too many digits, or nested too deeply
+        raise FormatError(f"{path}: is not valid TOML.") from None
+
+
+def _dashed(option: str) -> str:
+    return option.replace("_", "-")
 
 
 def _checked(value: Any, option: Any, where: str) -> Any:

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from wordveil.cli.console import output, reading_progress
+from wordveil.cli.console import note, output, reading_progress
 from wordveil.cli.options import Json
 from wordveil.embedding import Embedding, Provenance, load_embedding, open_store
 from wordveil.embedding.arrays import row_norms
@@ -143,12 +143,12 @@ def import_(
     member: Annotated[str | None, typer.Option(help="Which member of a zip file.")] = None,
     row_words: Annotated[
         Path | None,
-        typer.Option(help="For .npy: the word of each row, a word a line. By default NAME.words.txt."),
+        typer.Option(help="For .npy: the word of each row, one word per line. By default NAME.words.txt."),
     ] = None,
     only_words: Annotated[
         Path | None,
         typer.Option(
-            help="Keep only these words, a word a line. A fastText model gives vectors to any of them."
+            help="Keep only these words, one word per line. A fastText model gives vectors to any of them."
         ),
     ] = None,
     first: Annotated[int | None, typer.Option(help="Read only the first N words.", metavar="N")] = None,
@@ -166,6 +166,10 @@ def import_(
     ] = "float32",
     source: Annotated[str, typer.Option(help="Where the vectors come from, for people.")] = "",
     licence: Annotated[str, typer.Option(help="The licence of the vectors, for people.")] = "",
+    public: Annotated[
+        bool,
+        typer.Option("--public", help="Declare that neither words nor vectors were made from private text."),
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Refuse repeated and unprintable words.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an embedding of that name.")] = False,
 ) -> None:
@@ -187,10 +191,11 @@ def import_(
             row_words=row_words,
             options=ReadOptions(first, only, lowercase, unit, strict, progress),
             provenance=about,
+            public=public,
         )
     path = import_embedding(embedding, name, dtype=dtype, force=force)
     for sentence in summary.sentences():
-        typer.echo(f"note: {sentence}", err=True)
+        note(f"note: {sentence}")
     typer.echo(f"{name}: {len(embedding):,} words, {embedding.dim} dimensions, in {path}")
 
 

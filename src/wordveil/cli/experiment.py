@@ -10,22 +10,32 @@ from typing import Annotated, Final, Literal
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from platformdirs import user_cache_path
 
-from wordveil.cli.console import count_progress, output
+from wordveil.cli.console import count_progress, note, output
 from wordveil.cli.inputs import opened
-from wordveil.cli.options import Device, EmbeddingName, Json, chosen_device
+from wordveil.cli.options import (
+    Delimiter,
+    Device,
+    EmbeddingName,
+    FormatOption,
+    Json,
+    NoHeader,
+    NoQuotes,
+    chosen_device,
+    make_layout,
+)
 from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.embedding.formats.numpy_files import read_word_list
 from wordveil.engines.local import checked_workers
-from wordveil.errors import FormatError, ParameterError, check_whole
+from wordveil.errors import FormatError, MachineError, ParameterError, check_whole
 from wordveil.evaluation.claims import Verdict
 from wordveil.evaluation.classifiers import ClassifierName
 from wordveil.evaluation.datasets import known_format, load_labelled
 from wordveil.evaluation.density import neighbour_distances, text_density
 from wordveil.evaluation.sweep import Grid, Sweep, sweep
 from wordveil.evaluation.utility import UtilityGrid, utility
+from wordveil.folders import user_folder
 from wordveil.metric import Metric
 from wordveil.report.density_report import density_facts, density_table, write_density
 from wordveil.report.plots import figure_class
@@ -37,7 +47,7 @@ __all__ = ["app"]
 
 app: Final = typer.Typer(help="The paper's experiments: tables, figures, verdicts.", no_args_is_help=True)
 
-Workers = Annotated[int | None, typer.Option(metavar="N", help="Threads; by default one a core.")]
+Workers = Annotated[int | None, typer.Option(metavar="N", help="Threads (default: one per core).")]
 Seed = Annotated[int, typer.Option(metavar="N", help="Public words only, so that a seed is no secret.")]
 Out = Annotated[Path | None, typer.Option(help="Write the tables, figures and the page into this folder.")]
 EPSILONS: Final = "1,5,10,20,40"
@@ -108,6 +118,10 @@ def density(
     text: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Which column; may be repeated.")
     ] = None,
+    format: FormatOption = None,
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
+    no_quotes: NoQuotes = False,
     embedding: EmbeddingName = DEFAULT_NAME,
     epsilon: Annotated[float, typer.Option(help="ε of the picture.")] = 10.0,
     draws: Annotated[
@@ -130,7 +144,8 @@ def density(
     check_out(out)
     chosen = chosen_device(device)
     vectors = load_embedding(embedding)
-    found = text_density(vectors, texts_of(file, text or []))
+    layout = make_layout(format, delimiter, no_header, no_quotes)
+    found = text_density(vectors, texts_of(file, text or [], layout))
     table, facts = density_table(name, found, compare=compare_paper), density_facts(name, found)
     settings = {
         "texts": name,
@@ -161,6 +176,10 @@ def utility_(
     positive: Annotated[
         str | None, typer.Option(metavar="LABEL", help="The label that precision and recall are about.")
     ] = None,
+    format: FormatOption = None,
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
+    no_quotes: NoQuotes = False,
     classifier: Annotated[ClassifierName, typer.Option(help="Which classifier.")] = "bow",
     test: Annotated[
         Literal["perturbed", "clean"], typer.Option(help="What the classifier is tested on.")
@@ -179,7 +198,8 @@ def utility_(
 ) -> None:
     """How well classifiers do that learn from perturbed text. Prints scores, never a text."""
     check_out(out)
-    data = load_labelled(file, text, label, positive)
+    layout = make_layout(format, delimiter, no_header, no_quotes)
+    data = load_labelled(file, text, label, positive, layout)
     whole = load_embedding(embedding)
     vectors = whole if dims is None else whole.project(dims)
     grid = UtilityGrid(
@@ -231,10 +251,10 @@ def tell(verdicts: list[Verdict], paths: list[Path]) -> None:
         typer.echo(str(path))
 
 
-def texts_of(file: Path, columns: list[str]) -> Iterator[str]:
+def texts_of(file: Path, columns: list[str], chosen: Layout) -> Iterator[str]:
     """Yield the text of each row of a file, several columns as one, null ones as empty; `-` is a pipe."""
-    known = None if str(file) == "-" else known_format(file)
-    chosen = Layout() if known is None else known.layout
+    known = None if str(file) == "-" or chosen != Layout() else known_format(file)
+    chosen = chosen if known is None else known.layout
     columns = columns or ([] if known is None else [known.text])
     with opened(str(file), chosen, other="text") as (source, name, layout, compression):
         table = open_table(source, name, layout, columns, compression=compression)
@@ -274,7 +294,7 @@ def chosen_words(vectors: Embedding, words: str, seed: int) -> NDArray[np.int64]
             f"{words}: none of its words is in the vocabulary. Hint: a word a line, lower case."
         )
     if len(listed) < len(given):
-        typer.echo(f"{words}: {len(given) - len(listed):,} words have no vector and are left out.", err=True)
+        note(f"{words}: {len(given) - len(listed):,} words have no vector and are left out.")
     return np.unique(vectors.ids_of(listed))
 
 
@@ -282,12 +302,17 @@ def run_sweep(
     vectors: Embedding, grid: Grid, ids: NDArray[np.int64], workers: int, device: str, *, keep: bool = True
 ) -> Sweep:
     """Run a sweep with a bar on a terminal, going on from what an earlier one has left."""
-    cache = user_cache_path("wordveil", appauthor=False) / "sweeps" if keep else None
-    if cache is not None:
-        try:
-            cache.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            typer.echo(f"{cache}: can't be written. A run that is stopped will begin anew.", err=True)
-            cache = None
+    cache = _cache() if keep else None
     with count_progress("drawing") as watch:
         return sweep(vectors, grid, ids, workers=workers, device=device, cache=cache, watch=watch)
+
+
+def _cache() -> Path | None:
+    """Return a folder for the blocks of a sweep; None, with a note, where there can be none."""
+    try:
+        folder = user_folder("cache", "what was drawn") / "sweeps"
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, MachineError):
+        note("There is no cache folder that can be written. A run that is interrupted will begin anew.")
+        return None
+    return folder

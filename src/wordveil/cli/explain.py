@@ -2,6 +2,7 @@
 
 import json
 import textwrap
+import warnings
 from itertools import chain
 from typing import Annotated, Any, Final
 
@@ -12,12 +13,26 @@ from rich.text import Text
 
 from wordveil.cli.console import output
 from wordveil.cli.inputs import opened
-from wordveil.cli.options import Dims, EmbeddingName, Epsilon, Json, Lam, MechanismOption, mechanism_of
+from wordveil.cli.options import (
+    Delimiter,
+    Dims,
+    EmbeddingName,
+    Epsilon,
+    FormatOption,
+    Json,
+    Lam,
+    MechanismOption,
+    NoHeader,
+    NoQuotes,
+    make_layout,
+    mechanism_of,
+)
 from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
-from wordveil.errors import FormatError
+from wordveil.errors import FormatError, ParameterError, PrivacyWarning
 from wordveil.evaluation.privacy import Share, reference_words, typical_stay, word_statistics
-from wordveil.guarantee import Guarantee, factor
+from wordveil.evaluation.strength import strength
+from wordveil.guarantee import Guarantee, at_least, at_most, factor
 from wordveil.mechanisms import Mechanism
 from wordveil.metric import projection_factor
 from wordveil.perturber import Perturber
@@ -43,21 +58,32 @@ def explain(
     ] = None,
     file: Annotated[
         str | None,
-        typer.Option(help="Add up what is promised for the texts of this file; - is a pipe, a text a line."),
+        typer.Option(
+            help="Add up what is promised for the texts of this file; - is a pipe, one text per line."
+        ),
     ] = None,
     text: Annotated[
         list[str] | None,
         typer.Option(help="Which column of --file; may be repeated.", metavar="COLUMN"),
     ] = None,
+    format: FormatOption = None,
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
+    no_quotes: NoQuotes = False,
     draws: Annotated[int, typer.Option(help="How often to draw for --word.", metavar="N")] = 1000,
     as_json: Json = False,
 ) -> None:
     """Say in plain words what is promised at a setting, and what is not."""
     veil = Perturber(mechanism_of(epsilon, lam, dims, mechanism, embedding))
     whole = load_embedding(embedding)
+    layout = make_layout(format, delimiter, no_header, no_quotes)
+    if file is None and (text or layout != Layout()):
+        raise ParameterError("--text and the options of a table are for --file. Hint: --file FILE.")
     facts = _facts(veil, whole, word, draws)
     if file is not None:
-        facts["file"] = _file_facts(veil, file, text or [])
+        facts["file"] = _file_facts(veil, file, text or [], layout)
+    if warning := strength(veil.mechanism).warning:
+        warnings.warn(warning, PrivacyWarning, stacklevel=2)
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
         return
@@ -101,7 +127,7 @@ def _short(facts: dict[str, Any], promise: Guarantee) -> str:
         "Protected": "which word stood at each place of a text. Every word, also a name or a number that no "
         "vocabulary holds, is replaced by a random word of a public vocabulary; it can be the same word.",
         "How strongly": f"at this setting a word comes out unchanged {stay['share']:.1%} of the time "
-        f"(measured on public words; {stay['low']:.1%} to {stay['high']:.1%}). What is proven is a limit: "
+        f"(measured on public words; {_interval(stay['low'], stay['high'])}). What is proven is a limit: "
         "seeing the output can change anyone's odds between a typical word and its nearest neighbour by a "
         f"factor of {factor(near)} at most.",
         "Not protected": "; ".join(facts["guarantee"]["not_covered"])
@@ -111,6 +137,10 @@ def _short(facts: dict[str, Any], promise: Guarantee) -> str:
         textwrap.fill(text, _WIDTH, initial_indent=f"{name + ':':15}", subsequent_indent=" " * 15)
         for name, text in rows.items()
     )
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{at_least(100.0 * low)}% to {at_most(100.0 * high)}%"
 
 
 def _changes(promise: Guarantee, whole: Embedding) -> str:
@@ -127,8 +157,9 @@ def _changes(promise: Guarantee, whole: Embedding) -> str:
 def _dims_sentence(most: float, whole: Embedding, promise: Guarantee) -> str:
     return textwrap.fill(
         f"Distances here are those on the {promise.metric.dim} strongest of {whole.dim} axes. They are at "
-        f"most {most:.2f} times those in all dimensions at the same λ, so that ε = {promise.epsilon:g} here "
-        f"promises at least what ε = {promise.epsilon * most:.3g} promises there.",
+        f"most {at_most(most, 2)} times those in all dimensions at the same λ, so that ε = "
+        f"{promise.epsilon:g} here promises at least what ε = {at_most(promise.epsilon * most, 2)} promises "
+        "there.",
         _WIDTH,
     )
 
@@ -159,7 +190,7 @@ def _show_word(facts: dict[str, Any]) -> None:
     console.print(Text("\nIts nearest words: by how much the odds between it and them can change at most"))
     near = Table(box=None, show_header=False, pad_edge=False)
     for row in facts["neighbours"]:
-        change = f"ε·d = {row['exponent']:.1f}", f"factor {factor(row['exponent'])}"
+        change = f"ε·d = {at_most(row['exponent'])}", f"factor {factor(row['exponent'])}"
         near.add_row(Text(f"  {row['word']}"), *change)
     console.print(near)
     console.print(Text("\nHow often words stay, by how much company they have"))
@@ -173,14 +204,14 @@ def _bars(rows: list[tuple[str, dict[str, Any]]]) -> Table:
     for name, row in rows:
         share = Share(row["share"], row["low"], row["high"])
         bar = "█" * max(1, round(_BAR * share.share / longest)) if share.share else ""
-        told = f"{share.share:6.1%} ({share.low:.1%} to {share.high:.1%})"
-        table.add_row(Text(f"  {name}"), told, Text(bar))
+        numbers = f"{share.share:6.1%} ({_interval(share.low, share.high)})"
+        table.add_row(Text(f"  {name}"), numbers, Text(bar))
     return table
 
 
-def _file_facts(veil: Perturber, file: str, columns: list[str]) -> dict[str, Any]:
+def _file_facts(veil: Perturber, file: str, columns: list[str], chosen: Layout) -> dict[str, Any]:
     counts, unknown = [], 0
-    with opened(file, Layout(), other="text") as (source, name, layout, compression):
+    with opened(file, chosen, other="text") as (source, name, layout, compression):
         table = open_table(source, name, layout, columns, compression=compression)
         for chunk in table.chunks():
             for text in chain.from_iterable(chunk.texts.values()):
@@ -189,7 +220,7 @@ def _file_facts(veil: Perturber, file: str, columns: list[str]) -> dict[str, Any
                 unknown += ids.count(-1)
         table.close()
     if not counts:
-        raise FormatError(f"{file}: the file is empty.")
+        raise FormatError(f"{file}: has no texts.")
     worst = veil.guarantee.word.worst_case.upper
     return {
         "not_for_release": True,
@@ -208,6 +239,6 @@ def _file_sentence(facts: dict[str, Any]) -> str:
         f"Your file (these counts are private too, not for release): {facts['texts']:,} texts of "
         f"{length['median']:g} words at the median and {length['most']:,} at most; {share:.1%} of the words "
         "are outside of the vocabulary and stand at its centroid. For any two texts of the median length ε·d "
-        f"is at most {worst['median']:,.0f} in all, of the greatest {worst['most']:,.0f}.",
+        f"is at most {at_most(worst['median'], 0)} in all, of the greatest {at_most(worst['most'], 0)}.",
         _WIDTH,
     )

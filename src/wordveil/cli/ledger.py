@@ -1,7 +1,7 @@
 """`wordveil ledger`: what was perturbed, when and under what promise."""
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import typer
 from rich.table import Table
@@ -9,15 +9,24 @@ from rich.text import Text
 
 from wordveil.cli.console import output
 from wordveil.cli.options import Json
-from wordveil.runs.ledger import Entry, Ledger
+from wordveil.runs.ledger import Entry, Ledger, Outcome
+from wordveil.runs.sums import is_void
 
 __all__ = ["ledger"]
+
+_STATES: Final[dict[Outcome | None, str]] = {
+    "released": "released",
+    "begun": "not ended",
+    "nothing": "nothing released",
+    None: "not ended",
+}
 
 
 def ledger(as_json: Json = False) -> None:
     """List the files that were perturbed from this account. Private: it names your files.
 
-    It knows exact repeats of files only. Pipes, frames and calls from Python pass it by.
+    It knows exact repeats of files only. Pipes, frames and calls from Python pass it by. VOID marks releases
+    that promise nothing, because of a seed or an unsafe choice.
     """
     book = Ledger()
     entries = book.entries()
@@ -34,10 +43,10 @@ def ledger(as_json: Json = False) -> None:
         table.add_row(
             str(entry.number),
             entry.begun[:16].replace("T", " "),
-            "done" if entry.finished else "not ended",
+            _STATES[entry.outcome],
             Text(entry.source),
             Text(", ".join(entry.columns)),
-            promise + (", UNSAFE" if setting["unsafe"] else ""),
+            promise + (", VOID" if is_void(setting) else ""),
             Text(entry.target),
         )
     output().print(table)

@@ -8,18 +8,19 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Final
 
 import typer
 
 import wordveil
-from wordveil.cli import embedding, experiment
+from wordveil.cli import embedding, experiment, stopping
+from wordveil.cli.console import note
 from wordveil.cli.explain import explain
 from wordveil.cli.ledger import ledger
 from wordveil.cli.perturb import perturb
 from wordveil.cli.show_noise import show_noise
-from wordveil.errors import MachineError, PrivacyWarning, WordveilError
+from wordveil.errors import MachineError, ParameterError, PrivacyWarning, WordveilError
 
 __all__ = ["app", "main"]
 
@@ -54,39 +55,51 @@ def _root(
     pass
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
+def main(arguments: Sequence[str] | None = None, interrupted: Callable[[], bool] = lambda: False) -> int:
+    """Run the command line and return its exit code; `interrupted` tells whether Ctrl-C was pressed."""
+    stopping.interrupted = interrupted
     if sys.stdout is None:
         return _fail("standard output is closed.", 1)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a word that can't be shown is no failure
+    try:
+        code, message = _run(arguments)
+    except KeyboardInterrupt:
+        code, message = _INTERRUPTED, ""
+    if code == _INTERRUPTED or interrupted():  # whatever else came of it, that is why
+        code, message = _INTERRUPTED, "stopped."
+    return _fail(message, code) if message else code
+
+
+def _run(arguments: Sequence[str] | None) -> tuple[int, str]:
+    """Return an exit code, and what went wrong; the message is empty where there is nothing more to say."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", PrivacyWarning)
             warnings.showwarning = _warn
             code = app(args=arguments, prog_name="wordveil", standalone_mode=False)
         sys.stdout.flush()
-    except (KeyboardInterrupt, typer.Abort):
-        code = _INTERRUPTED
+    except typer.Abort:  # Typer's word for Ctrl-C
+        return _INTERRUPTED, ""
     except (BrokenPipeError, SystemExit):  # Typer exits on a broken pipe
         # Whoever read our output has gone: end as quietly as other programs do.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _BROKEN_PIPE
+        return _BROKEN_PIPE, ""
     except typer.TyperException as error:
-        return _usage(error)
+        return 2, _usage(error)
     except MachineError as error:
-        return _fail(str(error), 1)
+        return 1, str(error)
+    except ParameterError as error:
+        return 2, _as_option(error)
     except WordveilError as error:
-        return _fail(str(error), 2)
+        return 2, str(error)
     except OSError as error:
-        return _fail(_told(error), 2 if isinstance(error, _WRONG_PATH) else 1)
+        return 2 if isinstance(error, _WRONG_PATH) else 1, _path_and_reason(error)
     except MemoryError:
-        return _fail("there is not enough memory for this.", 1)
+        return 1, "there is not enough memory for this."
     except Exception as error:
-        return _bug(error)
-    if code == _INTERRUPTED:  # Typer's answer to Ctrl-C too
-        return _fail("stopped.", _INTERRUPTED)
-    return code if isinstance(code, int) else 0
+        return 1, _bug(error)
+    return code if isinstance(code, int) else 0, ""
 
 
 _INTERRUPTED: Final = 130
@@ -94,39 +107,45 @@ _BROKEN_PIPE: Final = 141
 _WRONG_PATH: Final = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 
 
-def _usage(error: typer.TyperException) -> int:
+def _usage(error: typer.TyperException) -> str:
     message = error.format_message().strip()
     if not message:  # a bare command, whose help Typer has shown already
-        return 2
+        return ""
     end = "" if message.endswith((".", "?")) else "."
-    return _fail(f"{message}{end} Hint: --help shows what there is.", 2)
+    return f"{message}{end} Hint: --help shows what there is."
 
 
-def _told(error: OSError) -> str:
+# Where the option is not simply called like the parameter.
+_OPTIONS: Final = {"k": "--dims", "seed": "--unsafe-seed", "source": "IN", "target": "OUT"}
+
+
+def _as_option(error: ParameterError) -> str:
+    """Return what is wrong in terms of what the user wrote: `--dims`, not 'k' of Embedding.project."""
+    if not error.parameter:
+        return str(error)
+    option = _OPTIONS.get(error.parameter, f"--{error.parameter.replace('_', '-')}")
+    return f"{option} {error.complaint}"
+
+
+def _path_and_reason(error: OSError) -> str:
     place = f"{error.filename}: " if error.filename is not None else ""
     return f"{place}{error.strerror or type(error).__name__}."
 
 
-def _bug(error: Exception) -> int:
+def _bug(error: Exception) -> str:
     # The text of an unforeseen exception could hold private text, so only its kind is told.
     if os.environ.get("WORDVEIL_DEBUG"):
         traceback.print_exc()
-    return _fail(
+    return (
         f"an unforeseen {type(error).__name__}; this is a bug in wordveil. "
-        "Hint: WORDVEIL_DEBUG=1 shows where.",
-        1,
+        "Hint: WORDVEIL_DEBUG=1 shows where."
     )
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
-    _tell(f"warning: {message}")
+    note(f"wordveil: warning: {message}")
 
 
 def _fail(message: str, code: int) -> int:
-    _tell(message)
+    note(f"wordveil: {message}")
     return code
-
-
-def _tell(message: str) -> None:
-    line = "".join(letter if letter.isprintable() else " " for letter in message)
-    sys.stderr.write(f"wordveil: {line}\n")

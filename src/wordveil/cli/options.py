@@ -1,10 +1,11 @@
 """The options that several commands share, and what they make."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
+from wordveil.cli.console import note
 from wordveil.embedding import load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.embedding.formats.numpy_files import read_word_list
@@ -12,23 +13,30 @@ from wordveil.mechanisms import Mechanism
 from wordveil.mechanisms.catalog import MechanismName, make_mechanism
 from wordveil.nearest.devices import DeviceName, has_gpu
 from wordveil.policy import Policy
+from wordveil.tables import Format, Layout
 
 __all__ = [
+    "INPUT",
+    "Delimiter",
     "Device",
     "Dims",
     "EmbeddingName",
     "Epsilon",
+    "FormatOption",
     "Json",
     "Lam",
     "MechanismOption",
+    "NoHeader",
+    "NoQuotes",
     "chosen_device",
+    "make_layout",
     "make_policy",
     "mechanism_of",
 ]
 
 Epsilon = Annotated[
     float,
-    typer.Option("--epsilon", help="ε, per unit of distance: smaller is more private. Yours to choose."),
+    typer.Option("--epsilon", help="ε, per unit of distance: smaller is more private. No default."),
 ]
 Lam = Annotated[
     float | None,
@@ -43,6 +51,32 @@ EmbeddingName = Annotated[
 ]
 Device = Annotated[
     DeviceName, typer.Option("--device", help="Where to search: a GPU if there is one, or the CPU.")
+]
+INPUT: Final = "Input and output"
+FormatOption = Annotated[
+    Format | None,
+    typer.Option("--format", help="The format, if the names do not tell it.", rich_help_panel=INPUT),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        metavar="CHAR",
+        help="Between the fields of CSV or TSV; 'tab' is a tab.",
+        rich_help_panel=INPUT,
+    ),
+]
+NoHeader = Annotated[
+    bool,
+    typer.Option(
+        "--no-header",
+        help="The first row is data; the columns are called 1, 2, 3 …",
+        rich_help_panel=INPUT,
+    ),
+]
+NoQuotes = Annotated[
+    bool,
+    typer.Option("--no-quotes", help="Quotes in CSV or TSV are ordinary letters.", rich_help_panel=INPUT),
 ]
 Json = Annotated[bool, typer.Option("--json", help="The same facts for machines.")]
 
@@ -65,8 +99,14 @@ def chosen_device(device: DeviceName) -> DeviceName:
     """Return the device; say so, if a GPU was asked for and there is none. "auto" is decided when it pays."""
     if device != "cuda" or has_gpu():
         return device
-    typer.echo("No GPU that PyTorch can use was found: the CPU searches, with the same answers.", err=True)
+    note("No GPU that PyTorch can use was found: the CPU searches, with the same answers.")
     return "cpu"
+
+
+def make_layout(format: Format | None, delimiter: str | None, no_header: bool, no_quotes: bool) -> Layout:
+    """Return the layout that the options ask for; a tab is hard to type, so that it has a name."""
+    mark = "\t" if delimiter in ("tab", "\\t") else delimiter
+    return Layout(format, mark, not no_header, not no_quotes)
 
 
 def make_policy(
@@ -79,8 +119,9 @@ def make_policy(
     unsafe_keep_punctuation: bool,
     unsafe_keep_case: bool,
     unsafe_exempt: Path | None,
+    unsafe_keep_nulls: bool,
 ) -> Policy:
-    """Return the policy that the options ask for; the exempt words come from a file, a word a line."""
+    """Return the policy that the options ask for; the exempt words come from a file, one word per line."""
     exempt = () if unsafe_exempt is None else tuple(filter(None, read_word_list(unsafe_exempt)))
     return Policy(
         pad_to,
@@ -91,4 +132,5 @@ def make_policy(
         unsafe_keep_punctuation,
         unsafe_keep_case,
         unsafe_exempt=exempt,  # type: ignore[arg-type]  # any iterable becomes a frozenset
+        unsafe_keep_nulls=unsafe_keep_nulls,
     )

@@ -11,33 +11,38 @@ from typing import Annotated, Final, Literal
 import typer
 
 from wordveil.cli.config import Config
-from wordveil.cli.console import row_progress
+from wordveil.cli.console import note, row_progress
 from wordveil.cli.inputs import opened
 from wordveil.cli.options import (
+    INPUT,
+    Delimiter,
     Dims,
     EmbeddingName,
     Epsilon,
+    FormatOption,
     Lam,
     MechanismOption,
+    NoHeader,
+    NoQuotes,
     chosen_device,
+    make_layout,
     make_policy,
     mechanism_of,
 )
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.errors import ParameterError, PrivacyWarning
+from wordveil.evaluation.strength import strength
+from wordveil.mechanisms import Mechanism
 from wordveil.nearest.devices import DeviceName
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey, insecure_key
 from wordveil.runs import FileRun, Ledger, perturb_file, perturb_pipe
 from wordveil.runs.job import EngineMaker
-from wordveil.tables import Format, Layout
+from wordveil.tables import Layout
 from wordveil.tables.files import recognised
 
 __all__ = ["perturb"]
 
-_SHOWN_COLUMNS: Final = 20
-_SHOWN_LETTERS: Final = 40
-_INPUT: Final = "Input and output"
 _RUN: Final = "The run"
 _POLICY: Final = "What happens around the words"
 
@@ -57,41 +62,23 @@ def perturb(
     embedding: EmbeddingName = DEFAULT_NAME,
     text: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Perturb this column; may be repeated.", rich_help_panel=_INPUT),
+        typer.Option(metavar="COLUMN", help="Perturb this column; may be repeated.", rich_help_panel=INPUT),
     ] = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(
             metavar="COLUMN",
             help="Write this column as it is, unprotected; may be repeated. All others are left out.",
-            rich_help_panel=_INPUT,
+            rich_help_panel=INPUT,
         ),
     ] = None,
-    format: Annotated[
-        Format | None,
-        typer.Option(help="The format, if the names do not tell it.", rich_help_panel=_INPUT),
-    ] = None,
-    delimiter: Annotated[
-        str | None,
-        typer.Option(metavar="CHAR", help="Between the fields of CSV or TSV.", rich_help_panel=_INPUT),
-    ] = None,
-    no_header: Annotated[
-        bool,
-        typer.Option(
-            "--no-header",
-            help="The first row is data; the columns are called 1, 2, 3 …",
-            rich_help_panel=_INPUT,
-        ),
-    ] = False,
-    no_quotes: Annotated[
-        bool,
-        typer.Option(
-            "--no-quotes", help="Quotes in CSV or TSV are ordinary letters.", rich_help_panel=_INPUT
-        ),
-    ] = False,
+    format: FormatOption = None,
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
+    no_quotes: NoQuotes = False,
     workers: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Threads; by default one a core.", rich_help_panel=_RUN),
+        typer.Option(metavar="N", help="Threads (default: one per core).", rich_help_panel=_RUN),
     ] = None,
     device: Annotated[
         DeviceName,
@@ -107,7 +94,9 @@ def perturb(
     force: Annotated[
         bool,
         typer.Option(
-            "--force", help="Replace an existing output; forget a stopped run.", rich_help_panel=_RUN
+            "--force",
+            help="Replace an existing output; forget a stopped run; set a damaged ledger aside.",
+            rich_help_panel=_RUN,
         ),
     ] = False,
     again: Annotated[
@@ -115,6 +104,14 @@ def perturb(
         typer.Option(
             "--again",
             help="Release the same content once more, although that weakens the promise.",
+            rich_help_panel=_RUN,
+        ),
+    ] = False,
+    no_ledger: Annotated[
+        bool,
+        typer.Option(
+            "--no-ledger",
+            help="Keep no record of this release, and do not look for earlier ones.",
             rich_help_panel=_RUN,
         ),
     ] = False,
@@ -170,9 +167,17 @@ def perturb(
     unsafe_exempt: Annotated[
         Path | None,
         typer.Option(
-            help="Let the words of this list pass verbatim, a word a line.", rich_help_panel=_POLICY
+            help="Let the words of this list pass verbatim, one word per line.", rich_help_panel=_POLICY
         ),
     ] = None,
+    unsafe_keep_nulls: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe-keep-nulls",
+            help="Leave missing texts missing in spite of --pad-to.",
+            rich_help_panel=_POLICY,
+        ),
+    ] = False,
     unsafe_seed: Annotated[
         int | None,
         typer.Option(
@@ -185,9 +190,10 @@ def perturb(
     """Perturb the texts of a table, or of a pipe. Text is never an argument: process lists show those.
 
     A file appears whole or not at all, for you alone (mode 0600), with OUT.manifest.json to travel with it,
-    and OUT.private.json, which is not for release. Stopped anywhere, the same command goes on with --resume.
+    and OUT.private.json, which is not for release. If it is interrupted, run the same command again with
+    --resume.
     """
-    layout = Layout(format, delimiter, not no_header, not no_quotes)
+    layout = make_layout(format, delimiter, no_header, no_quotes)
     policy = make_policy(
         pad_to=pad_to,
         bag=bag,
@@ -197,16 +203,21 @@ def perturb(
         unsafe_keep_punctuation=unsafe_keep_punctuation,
         unsafe_keep_case=unsafe_keep_case,
         unsafe_exempt=unsafe_exempt,
+        unsafe_keep_nulls=unsafe_keep_nulls,
     )
     veil = Perturber(mechanism_of(epsilon, lam, dims, mechanism, embedding, chosen_device(device)), policy)
-    key = RunKey() if unsafe_seed is None else _seeded(unsafe_seed)
+    key = RunKey() if unsafe_seed is None else insecure_key(unsafe_seed)
     make_engine = _engine(engine, master, workers)
     columns, kept = text or [], keep or []
     if target == "-":
-        if resume or again or force:
-            raise ParameterError("--resume, --force and --again are for files. Hint: name an output file.")
-        left_out = _to_pipe(source, veil, columns, kept, layout, workers, make_engine, key)
-        _tell_left_out(left_out)
+        if resume or again or force or no_ledger:
+            raise ParameterError(
+                "--resume, --force, --again and --no-ledger are for files. Hint: name an output file."
+            )
+        with _hint_when_stopped():
+            left_out = _to_pipe(source, veil, columns, kept, layout, workers, make_engine, key)
+        _note_left_out(left_out)
+        note(_strength(veil.mechanism))
         return
     if source == "-":
         layout = replace(layout, format=recognised(Path(target), layout)[0].format)
@@ -222,12 +233,21 @@ def perturb(
             engine=make_engine,
             resume=resume,
             force=force,
-            ledger=Ledger(),
+            ledger=None if no_ledger else Ledger(),
             again=again,
             key=key,
             watch=watch,
         )
-    _tell(run)
+    _show(run)
+    typer.echo(_strength(veil.mechanism))
+
+
+def _strength(mechanism: Mechanism) -> str:
+    """Return what the setting is worth, in a line; warn if it is next to nothing."""
+    result = strength(mechanism)
+    if result.weak:
+        warnings.warn(result.warning, PrivacyWarning, stacklevel=2)
+    return f"strength: {result.sentence}"
 
 
 @contextmanager
@@ -235,8 +255,8 @@ def _hint_when_stopped() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as stop:
-        for told in stop.args:
-            typer.echo(f"note: {told}", err=True)
+        for message in stop.args:
+            note(f"note: {message}")
         raise
 
 
@@ -249,8 +269,8 @@ def _to_pipe(
     workers: int | None,
     make_engine: EngineMaker | None,
     key: RunKey,
-) -> tuple[str, ...]:
-    with opened(source, layout) as (file, name, found, compression):
+) -> str:
+    with opened(source, layout) as (file, name, known, compression):
         return perturb_pipe(
             file,
             sys.stdout.buffer,
@@ -258,7 +278,7 @@ def _to_pipe(
             perturber=veil,
             text=text,
             keep=keep,
-            layout=found,
+            layout=known,
             compression=compression,
             workers=workers,
             engine=make_engine,
@@ -278,27 +298,17 @@ def _engine(name: Literal["local", "spark"], master: str | None, workers: int | 
     return None
 
 
-def _seeded(seed: int) -> RunKey:
-    key = insecure_key(seed)
-    warnings.warn(
-        "Whoever knows or guesses the seed can take the noise away. The guarantee does not cover that.",
-        PrivacyWarning,
-        stacklevel=2,
-    )
-    return key
-
-
-def _tell(run: FileRun) -> None:
-    _tell_left_out(run.left_out)
-    resumed = f" ({run.resumed_rows:,} of them before)" if run.resumed_rows else ""
-    typer.echo(f"{run.output}: {run.rows:,} rows{resumed}, {run.words:,} words")
+def _show(run: FileRun) -> None:
+    _note_left_out(run.left_out_note)
+    if run.resumed_rows and run.resumed_rows == run.rows:
+        typer.echo(f"{run.output}: was complete already, {run.rows:,} rows, {run.words:,} words")
+    else:
+        resumed = f" ({run.resumed_rows:,} of them before)" if run.resumed_rows else ""
+        typer.echo(f"{run.output}: {run.rows:,} rows{resumed}, {run.words:,} words")
     typer.echo(f"{run.manifest}: what is promised, to travel with it")
     typer.echo(f"{run.private}: counts of the input, not for release")
 
 
-def _tell_left_out(columns: tuple[str, ...]) -> None:
+def _note_left_out(columns: str) -> None:
     if columns:
-        shown = [name[:_SHOWN_LETTERS] or "(no name)" for name in columns[:_SHOWN_COLUMNS]]
-        more = f" and {len(columns) - len(shown)} more" if len(columns) > len(shown) else ""
-        told = "".join(letter if letter.isprintable() else "?" for letter in ", ".join(shown))
-        typer.echo(f"note: left out, since not named with --keep: {told}{more}", err=True)
+        note(f"note: left out, since not named with --keep: {columns}")

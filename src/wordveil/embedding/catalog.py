@@ -8,12 +8,11 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
 
-from platformdirs import user_data_path
-
 from wordveil.embedding.formats.reading import read_embedding
 from wordveil.embedding.store import StoreDtype, looks_like_store, open_store, save_store
-from wordveil.embedding.vectors import Embedding
-from wordveil.errors import ParameterError, UnknownNameError
+from wordveil.embedding.vectors import Embedding, warn_unless_public
+from wordveil.errors import MachineError, ParameterError, UnknownNameError, sealed
+from wordveil.folders import checked_path, user_folder
 
 __all__ = [
     "DEFAULT_NAME",
@@ -22,7 +21,7 @@ __all__ = [
     "entries",
     "import_embedding",
     "load_embedding",
-    "user_folder",
+    "stores_folder",
 ]
 
 DEFAULT_NAME: Final = "glove-840b-300d"
@@ -40,9 +39,9 @@ class Entry:
     origin: str
 
 
-def user_folder() -> Path:
+def stores_folder() -> Path:
     """Return the folder that imported embeddings are kept in, by the platform's conventions."""
-    return user_data_path("wordveil", appauthor=False) / "embeddings"
+    return user_folder("data", "imported vectors") / "embeddings"
 
 
 def entries() -> list[Entry]:
@@ -58,17 +57,22 @@ def _installed() -> Iterator[Entry]:
 
 
 def _imported() -> Iterator[Entry]:
-    folder = user_folder()
-    if folder.is_dir():
-        for path in sorted(folder.glob(f"*{_SUFFIX}")):
-            if not path.name.startswith("."):
-                yield Entry(path.name.removesuffix(_SUFFIX), path, "imported")
+    try:
+        paths = sorted(stores_folder().iterdir())
+    except (OSError, MachineError):  # no home, or one that can't be read: then nothing was imported there
+        return
+    for path in paths:
+        if path.name.endswith(_SUFFIX) and not path.name.startswith("."):
+            yield Entry(path.name.removesuffix(_SUFFIX), path, "imported")
 
 
-def load_embedding(source: str | Path | None = None) -> Embedding:
+@sealed
+def load_embedding(source: str | Path | None = None, *, public: bool = False) -> Embedding:
     """Return the embedding of that name or in that file; without a name, the default one.
 
-    A stored embedding is mapped, so that this takes milliseconds; other files are read whole.
+    A stored embedding is mapped, so that this takes milliseconds; other files are read whole. Vectors that
+    came with a package are public; of others somebody must have said so when they were imported, or say so
+    now with `public`, or there is a PrivacyWarning.
 
     Examples
     --------
@@ -80,23 +84,28 @@ def load_embedding(source: str | Path | None = None) -> Embedding:
     """
     if source is None:
         source = DEFAULT_NAME
-    path = source if isinstance(source, Path) else _resolve(source)
+    path = checked_path(source, "source", "load_embedding")
+    if not isinstance(source, Path):
+        path, shipped = _resolve(str(path))
+        public = public or shipped
     if path.is_file():  # a pipe can be read only once
         with path.open("rb") as file:
             head = file.read(16)
         if looks_like_store(head):
-            return open_store(path)
-    embedding, _ = read_embedding(path)
+            return warn_unless_public(open_store(path, public=public), stacklevel=4)
+    embedding, _ = read_embedding(path, public=public)
     return embedding
 
 
-def _resolve(name: str) -> Path:
-    known = {entry.name: entry.path for entry in reversed(entries())}
-    if name in known:
-        return known[name]
+def _resolve(name: str) -> tuple[Path, bool]:
+    """Return where an embedding is, and whether it came with a package."""
+    shipped = {entry.name: entry.path for entry in _installed()}
+    if name in shipped:
+        return shipped[name], True
+    known = shipped | {entry.name: entry.path for entry in _imported()}
     path = Path(name)
-    if path.exists() or path.name != name or path.suffix:
-        return path
+    if name in known or path.exists() or path.name != name or path.suffix:
+        return known.get(name, path), False
     close = difflib.get_close_matches(name, known, n=1)
     if close:
         hint = f"did you mean '{close[0]}'?"
@@ -125,7 +134,7 @@ def check_new_name(name: str, *, force: bool = False) -> Path:
         )
     if any(entry.name == name for entry in _installed()):
         raise ParameterError(f"'{name}' is the name of an installed package's vectors. Hint: choose another.")
-    path = user_folder() / f"{name}{_SUFFIX}"
+    path = stores_folder() / f"{name}{_SUFFIX}"
     if path.exists() and not force:
         raise ParameterError(f"There is an embedding '{name}' already. Hint: --force replaces it.")
     return path

@@ -1,8 +1,8 @@
 """The one form on disk: a single safetensors file, memory-mapped, with no pickle anywhere.
 
 Tensors: `vectors` (float16 or float32, a row a word), `words` (one UTF-8 blob) and `offsets` (int64, the
-end of each word in the blob, the first 0). Metadata: form, name, source, licence, preprocessing and the
-fingerprint.
+end of each word in the blob, the first 0). Metadata: form, name, source, licence, preprocessing, whether
+they were declared public, and the fingerprint.
 """
 
 import json
@@ -28,6 +28,7 @@ StoreDtype = Literal["float16", "float32"]
 _FORM: Final = "wordveil-embedding-1"
 _BLOCK_ROWS: Final = 4096
 _DTYPES: Final[dict[str, str]] = {"float16": "F16", "float32": "F32"}
+_DECLARED: Final = "declared"
 _HINT: Final = "Hint: make it with 'wordveil embedding import'."
 
 
@@ -59,6 +60,7 @@ def save_store(
         "source": about.source,
         "licence": about.licence,
         "preprocessing": about.preprocessing,
+        "public": _DECLARED if embedding.public else "",
         "fingerprint": fingerprint,
     }
     header = _header(metadata, dtype, vectors.shape, len(blob))
@@ -84,9 +86,7 @@ def _narrowed(embedding: Embedding) -> NDArray[np.float16]:
         narrow = embedding.vectors.astype(np.float16)
     bad = first_not_finite(narrow)
     if bad is not None:
-        raise FormatError(
-            f"The vector of '{embedding.words[bad]}' is too large for float16. Hint: use float32."
-        )
+        raise FormatError(f"The vector of word {bad + 1:,} is too large for float16. Hint: use float32.")
     return narrow
 
 
@@ -111,10 +111,11 @@ def _little_endian_blocks(vectors: NDArray[Any], dtype: str) -> Iterator[memoryv
         yield np.ascontiguousarray(vectors[start : start + _BLOCK_ROWS], dtype=kind).data.cast("B")
 
 
-def open_store(path: Path) -> Embedding:
+def open_store(path: Path, *, public: bool = False) -> Embedding:
     """Open a stored embedding: the structure and sizes are checked, the vectors mapped and not yet read.
 
-    Call `verify` on the result to check the whole content against its fingerprint.
+    Call `verify` on the result to check the whole content against its fingerprint. `public` declares what the
+    store does not say itself.
     """
     metadata = _checked_by_library(path)
     tensors, begin = _tensor_table(path)
@@ -133,7 +134,11 @@ def open_store(path: Path) -> Embedding:
     except ParameterError:
         raise FormatError(f"{path}: its metadata holds control characters. {_HINT}") from None
     return Embedding._adopt(
-        _words_reader(path, blob, offsets), stored, about, fingerprint=metadata["fingerprint"]
+        _words_reader(path, blob, offsets),
+        stored,
+        about,
+        fingerprint=metadata["fingerprint"],
+        public=public or metadata.get("public") == _DECLARED,
     )
 
 

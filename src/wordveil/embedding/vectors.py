@@ -2,6 +2,7 @@
 
 import threading
 import unicodedata
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,12 +19,13 @@ from wordveil.errors import (
     FormatError,
     IntegrityError,
     ParameterError,
+    PrivacyWarning,
     UnknownNameError,
     check_whole,
     parameter_error,
 )
 
-__all__ = ["Embedding", "Provenance", "is_plain_word"]
+__all__ = ["Embedding", "Provenance", "is_plain_word", "warn_unless_public"]
 
 _LONGEST_WORD: Final = 1000
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -59,10 +61,13 @@ class Embedding:
         Finite numbers; copied as float32.
     provenance : Provenance, optional
         Name, source, licence and preprocessing, for people and manifests.
+    public : bool
+        Declares that neither words nor vectors were made from the private text. Without it there is a
+        PrivacyWarning: a vocabulary or a covariance that depends on private text is no part of any promise.
 
     Examples
     --------
-    >>> emb = Embedding(["cat", "dog", "car"], [[1.0, 0.1], [0.9, 0.2], [0.0, 1.0]])
+    >>> emb = Embedding(["cat", "dog", "car"], [[1.0, 0.1], [0.9, 0.2], [0.0, 1.0]], public=True)
     >>> len(emb), emb.dim, emb.id_of("dog"), emb.words[2], emb.id_of("cow")
     (3, 2, 1, 'car', None)
     >>> [word for word, cosine in emb.neighbours("cat", 1)]
@@ -70,11 +75,19 @@ class Embedding:
     """
 
     def __init__(
-        self, words: Iterable[str], vectors: ArrayLike, *, provenance: Provenance = Provenance()
+        self,
+        words: Iterable[str],
+        vectors: ArrayLike,
+        *,
+        provenance: Provenance = Provenance(),
+        public: bool = False,
     ) -> None:
         if "_stored" in vars(self):
             raise AttributeError("An Embedding is immutable: it can't be made twice.")
-        self._fill(_checked_words(words), _checked_matrix(vectors), provenance)
+        if not isinstance(public, bool):
+            raise parameter_error("public", "Embedding", "be True or False", public)
+        self._fill(_checked_words(words), _checked_matrix(vectors), provenance, public=public)
+        warn_unless_public(self)
 
     def _fill(
         self,
@@ -83,6 +96,7 @@ class Embedding:
         provenance: Provenance,
         fingerprint: str | None = None,
         derived: bool = False,
+        public: bool = False,
     ) -> None:
         rows = len(stored)
         if rows < 2:
@@ -98,6 +112,7 @@ class Embedding:
             _claimed=fingerprint,
             _derived=derived,
             provenance=provenance,
+            public=public,
         )
 
     @classmethod
@@ -109,13 +124,16 @@ class Embedding:
         *,
         fingerprint: str | None = None,
         derived: bool = False,
+        public: bool = False,
     ) -> Self:
         """Wrap checked words (or a function that reads them) and a float16 or float32 matrix, uncopied."""
         embedding = cls.__new__(cls)
-        embedding._fill(words, stored, provenance, fingerprint, derived)
+        embedding._fill(words, stored, provenance, fingerprint, derived, public)
         return embedding
 
     provenance: Provenance
+    public: bool
+    """Whether somebody has declared that the vectors were not made from private text."""
     _words: Sequence[str] | Callable[[], Sequence[str]]
     _stored: NDArray[Any]
     _claimed: str | None
@@ -130,7 +148,8 @@ class Embedding:
     def __reduce__(self) -> tuple[Callable[..., "Embedding"], tuple[Any, ...]]:
         # The spectrum travels along: an eigenbasis that is computed again may differ.
         content = (tuple(self.words), np.array(self._stored), self.provenance)
-        return _restore, (*content, self._claimed, self._derived, vars(self).get("_spectrum"))
+        marks = (self._claimed, self._derived, self.public)
+        return _restore, (*content, *marks, vars(self).get("_spectrum"))
 
     def __len__(self) -> int:
         return len(self._stored)
@@ -192,7 +211,7 @@ class Embedding:
 
         Examples
         --------
-        >>> Embedding(["cat", "dog"], [[1.0], [2.0]]).ids_of(["dog", "cow"])
+        >>> Embedding(["cat", "dog"], [[1.0], [2.0]], public=True).ids_of(["dog", "cow"])
         array([ 1, -1])
         """
         index = self._index
@@ -251,7 +270,7 @@ class Embedding:
 
         Examples
         --------
-        >>> emb = Embedding(["a", "b", "c"], [[0.0, 0.0], [2.0, 2.0], [4.0, 4.1]])
+        >>> emb = Embedding(["a", "b", "c"], [[0.0, 0.0], [2.0, 2.0], [4.0, 4.1]], public=True)
         >>> emb.project(1).dim
         1
         """
@@ -265,7 +284,9 @@ class Embedding:
         )
         projected = locked(project_rows(self.vectors, self.spectrum, k))
         mark = fingerprint_of_projection(self.fingerprint, k)
-        return Embedding._adopt(self.words, projected, about, fingerprint=mark, derived=True)
+        return Embedding._adopt(
+            self.words, projected, about, fingerprint=mark, derived=True, public=self.public
+        )
 
     @cached_property
     def fingerprint(self) -> str:
@@ -287,6 +308,18 @@ class Embedding:
                 f"The vectors of '{self.provenance.name}' are not those that the fingerprint was made of. "
                 "Hint: the file was changed or damaged; import the vectors anew."
             )
+
+
+def warn_unless_public(embedding: Embedding, stacklevel: int = 3) -> Embedding:
+    """Return the embedding; raise a PrivacyWarning if nobody has declared that it is public."""
+    if not embedding.public:
+        warnings.warn(
+            "Nobody has declared that these vectors are public. If their words or numbers were made from the "
+            "private text, nothing is promised. Hint: public=True (--public) declares it.",
+            PrivacyWarning,
+            stacklevel=stacklevel,
+        )
+    return embedding
 
 
 def is_plain_word(word: str) -> bool:
@@ -347,9 +380,12 @@ def _restore(
     provenance: Provenance,
     fingerprint: str | None,
     derived: bool,
+    public: bool,
     spectrum: Spectrum | None,
 ) -> Embedding:
-    embedding = Embedding._adopt(words, locked(stored), provenance, fingerprint=fingerprint, derived=derived)
+    embedding = Embedding._adopt(
+        words, locked(stored), provenance, fingerprint=fingerprint, derived=derived, public=public
+    )
     if spectrum is not None:
         vars(embedding)["_spectrum"] = spectrum
     return embedding

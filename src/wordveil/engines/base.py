@@ -26,8 +26,12 @@ class Engine(ABC):
     """Perturbs chunks, with a bounded number of them under way. A context manager: leaving ends the work."""
 
     @abstractmethod
-    def perturb(self, chunks: Iterable[Chunk]) -> Iterator[Perturbed]:
-        """Yield each chunk with its answers, in the order of the chunks."""
+    def perturb(self, chunks: Iterable[Chunk], *, waits: bool = False) -> Iterator[Perturbed]:
+        """Yield each chunk with its answers, in the order of the chunks.
+
+        `waits` says that the next chunk may be long in coming, as from a pipe: then nobody waits for the one
+        who reads it when the work is ended.
+        """
 
     def __enter__(self) -> Self:
         return self
@@ -36,7 +40,7 @@ class Engine(ABC):
         self.close()
 
     def close(self) -> None:
-        """End the work and let go of what it needed; what is under way is not waited for."""
+        """End the work and let go of what it needed; what is under way is not used any more."""
         return
 
 
@@ -60,17 +64,11 @@ def _content(texts: list[str | None]) -> bytes:
 def perturbed_texts(
     veil: Perturber, key: RunKey, partition: int, ordinal: int, texts: Answers
 ) -> tuple[Answers, PrivateReport]:
-    """Return the answers to the texts of each column of one batch, nulls as nulls, and the counts."""
+    """Return the answers to the texts of each column of one batch, and the counts."""
     answers: Answers = {}
     total = PrivateReport()
     for column, values in texts.items():
         stream = stream_of(key, partition, ordinal, column, values)
-        there = [text for text in values if text is not None]
-        private, report = veil.perturb(there, report=True, stream=stream)
+        answers[column], report = veil.perturb_column(values, stream)
         total.add(report)
-        if len(there) == len(values):
-            answers[column] = [*private]
-        else:
-            following = iter(private)
-            answers[column] = [None if text is None else next(following) for text in values]
     return answers, total

@@ -2,14 +2,14 @@
 
 import queue
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from threadpoolctl import threadpool_limits
 
 from wordveil.engines.base import Engine, Perturbed, perturbed_texts
 from wordveil.errors import check_whole
-from wordveil.nearest.threads import all_cores, one_thread
+from wordveil.nearest.threads import all_cores, join_all, one_thread
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey
 from wordveil.tables.base import Chunk
@@ -66,10 +66,16 @@ class LocalEngine(Engine):
         self._room = threading.Semaphore(self.workers * _AHEAD)
         self._ordinal = 0
         self._closed = False
+        self._threads: list[threading.Thread] = []
         veil.mechanism.perturb_ids([-1], stream=key.stream("prepare"))  # once, not once a thread
         for _ in range(self.workers):
-            # Daemons: Ctrl-C need not wait for a chunk that nobody will see.
-            threading.Thread(target=self._work, daemon=True).start()
+            self._start(self._work)
+
+    def _start(self, work: Callable[..., None], *args: object, joined: bool = True) -> None:
+        thread = threading.Thread(target=work, args=args, daemon=True)
+        if joined:
+            self._threads.append(thread)
+        thread.start()
 
     def _work(self) -> None:
         while (task := self._tasks.get()) is not None:
@@ -85,13 +91,13 @@ class LocalEngine(Engine):
                 task.result = error
             task.ended.set()
 
-    def perturb(self, chunks: Iterable[Chunk]) -> Iterator[Perturbed]:
+    def perturb(self, chunks: Iterable[Chunk], *, waits: bool = False) -> Iterator[Perturbed]:
         """Yield each chunk with its answers, in the order of the chunks, each as soon as it is there.
 
         A thread of its own takes the chunks, so that a slow reader holds no answer back.
         """
         order: queue.SimpleQueue[_Task | BaseException | None] = queue.SimpleQueue()
-        threading.Thread(target=self._feed, args=(chunks, order), daemon=True).start()
+        self._start(self._feed, chunks, order, joined=not waits)
         while (task := order.get()) is not None:
             if isinstance(task, BaseException):
                 raise task
@@ -106,7 +112,7 @@ class LocalEngine(Engine):
             for chunk in chunks:
                 self._room.acquire()
                 if self._closed:
-                    return
+                    break
                 task = _Task(self._ordinal, chunk)
                 self._ordinal += 1
                 self._tasks.put(task)
@@ -116,10 +122,14 @@ class LocalEngine(Engine):
         order.put(None)
 
     def close(self) -> None:
-        """Let the threads end after what they are at."""
-        if not self._closed:
-            self._closed = True
-            self._room.release()
-            for _ in range(self.workers):
-                self._tasks.put(None)
+        """Tell the threads to stop, and wait for them to finish the chunk that they are at."""
+        if self._closed:
+            return
+        self._closed = True
+        self._room.release()
+        for _ in range(self.workers):
+            self._tasks.put(None)
+        try:
+            join_all(thread for thread in self._threads if thread.ident is not None)
+        finally:
             self._limits.restore_original_limits()

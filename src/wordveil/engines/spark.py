@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -26,12 +27,14 @@ from wordveil.errors import (
     MachineError,
     MissingExtraError,
     ParameterError,
+    PrivacyWarning,
     parameter_error,
+    sealed,
 )
 from wordveil.nearest.threads import one_thread
 from wordveil.perturber import Perturber, PrivateReport
-from wordveil.randomness import RunKey
-from wordveil.tables.base import Chunk
+from wordveil.randomness import RunKey, warn_if_insecure
+from wordveil.tables.base import CHUNK_BYTES, Chunk, padded_letters
 from wordveil.tables.columns import checked_names, not_text, positions
 
 if TYPE_CHECKING:
@@ -59,6 +62,7 @@ _SETTINGS: Final = {
 }
 
 
+@sealed
 def perturb(
     frame: "DataFrame",
     *,
@@ -86,6 +90,10 @@ def perturb(
     """
     if not isinstance(perturber, Perturber):
         raise parameter_error("perturber", "perturb", "be a Perturber", perturber)
+    if key is not None:
+        if not isinstance(key, RunKey):
+            raise parameter_error("key", "perturb", "be a RunKey", key)
+        warn_if_insecure(key, stacklevel=4)
     types = _pyspark().sql.types
     chosen, kept = checked_names(text, keep)
     if not chosen:
@@ -95,12 +103,41 @@ def perturb(
     for name in chosen:
         if not isinstance(frame.schema[name].dataType, types.StringType):
             raise not_text(name, _WHERE, frame.schema[name].dataType.simpleString())
+    _check_encryption(frame.sparkSession)
     run = _Broadcasts.of(frame.sparkSession, perturber, RunKey() if key is None else key)
     picked = frame.select([f"`{name.replace('`', '``')}`" for name in names])
     # Spark's own mapInArrow stumbles over names with dots, so they are numbers on the way.
     plain = picked.toDF(*map(str, range(len(names))))
     numbers = {str(names.index(name)): name for name in chosen}
-    return plain.mapInArrow(_rows_of(run, numbers), plain.schema).toDF(*names)
+    rows = CHUNK_BYTES // max(1, padded_letters(perturber.policy) * len(chosen))
+    done = plain.mapInArrow(_rows_of(run, numbers, max(1, rows)), _bare(plain.schema))
+    return done.toDF(*names)
+
+
+def _bare(kind: Any) -> Any:
+    """Return a type without the comments and other metadata of its fields, which would be carried over."""
+    types = _pyspark().sql.types
+    if isinstance(kind, types.StructType):
+        return types.StructType(
+            [types.StructField(each.name, _bare(each.dataType), each.nullable) for each in kind]
+        )
+    if isinstance(kind, types.ArrayType):
+        return types.ArrayType(_bare(kind.elementType), kind.containsNull)
+    if isinstance(kind, types.MapType):
+        return types.MapType(_bare(kind.keyType), _bare(kind.valueType), kind.valueContainsNull)
+    return kind
+
+
+def _check_encryption(session: "SparkSession") -> None:
+    """Warn if the key of the run would lie on disk as it is, in a session that is not ours."""
+    if session.conf.get("spark.io.encryption.enabled", "false") != "true":
+        warnings.warn(
+            "Spark keeps the key of the run in its local folders, as it is, while the application lives: "
+            "whoever can read them can take the noise away. Hint: start the session with "
+            "spark.io.encryption.enabled=true.",
+            PrivacyWarning,
+            stacklevel=4,
+        )
 
 
 class _Prepared:
@@ -152,8 +189,8 @@ class _Broadcasts:
         return self.prepared.value.veil, RunKey.of_run(*self.secret.value)
 
 
-def _rows_of(run: _Broadcasts, chosen: dict[str, str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Return what a worker does with the batches of a partition of a frame."""
+def _rows_of(run: _Broadcasts, chosen: dict[str, str], most: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Return what a worker does with the batches of a partition of a frame, `most` rows at a time."""
 
     def rows(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -162,7 +199,8 @@ def _rows_of(run: _Broadcasts, chosen: dict[str, str]) -> Callable[[Iterator[Any
         veil, key = run.opened()
         task = TaskContext.get()
         assert task is not None
-        for ordinal, batch in enumerate(batches):
+        slices = (batch.slice(start, most) for batch in batches for start in range(0, batch.num_rows, most))
+        for ordinal, batch in enumerate(slices):
             texts = {name: batch.column(number).to_pylist() for number, name in chosen.items()}
             with one_thread():  # Spark runs a worker a core
                 answers, _ = perturbed_texts(veil, key, task.partitionId(), ordinal, texts)
@@ -220,7 +258,7 @@ class SparkEngine(Engine):
         self._wave = max(1, session.sparkContext.defaultParallelism) * _CHUNKS_A_CORE
         self._ordinal = 0
 
-    def perturb(self, chunks: Iterable[Chunk]) -> Iterator[Perturbed]:
+    def perturb(self, chunks: Iterable[Chunk], *, waits: bool = False) -> Iterator[Perturbed]:  # noqa: ARG002  # nobody else reads
         """Yield each chunk with its answers, in the order of the chunks."""
         waiting = iter(chunks)
         while wave := list(islice(waiting, self._wave)):

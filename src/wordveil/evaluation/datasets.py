@@ -54,16 +54,20 @@ def known_format(path: Path) -> Known | None:
 
 
 def load_labelled(
-    path: Path, text: str | None = None, label: str | None = None, positive: str | None = None
+    path: Path,
+    text: str | None = None,
+    label: str | None = None,
+    positive: str | None = None,
+    layout: Layout = Layout(),
 ) -> LabelledTexts:
     """Return the labelled texts of a file.
 
     The SMS Spam Collection (`label<TAB>text`, no header; spam is positive) and the disaster tweets of Kaggle
     (`id,keyword,location,text,target`; 1 is positive) are known by their content. Of any other CSV, TSV or
-    JSON Lines file the columns must be named; the rarer label is positive, unless one is chosen.
+    JSON Lines file the columns must be named; the rarer label is positive, unless one is chosen. A `layout`
+    that is not the default one is taken at its word.
     """
-    layout = Layout()
-    known = known_format(path)
+    known = known_format(path) if layout == Layout() else None
     if known is not None:
         layout, text, label = known.layout, text or known.text, label or known.label
         positive = positive or known.positive

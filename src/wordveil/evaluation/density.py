@@ -22,7 +22,7 @@ def neighbour_distances(embedding: Embedding, ids: NDArray[np.int64], rank: int 
 
     Examples
     --------
-    >>> emb = Embedding(["a", "b", "c"], [[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
+    >>> emb = Embedding(["a", "b", "c"], [[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]], public=True)
     >>> neighbour_distances(emb, np.arange(3)).round(3).tolist()
     [1.0, 4.243, 1.0]
     """
@@ -84,7 +84,9 @@ def text_density(embedding: Embedding, texts: Iterable[str]) -> Density:
     used = np.flatnonzero(held)
     if len(used) < 2:
         raise FormatError("The texts hold fewer than two words of the vocabulary.")
-    own = Embedding([embedding.words[i] for i in used.tolist()], embedding.vectors[used])
+    own = Embedding(
+        [embedding.words[i] for i in used.tolist()], embedding.vectors[used], public=embedding.public
+    )
     distances = neighbour_distances(own, np.arange(len(own)))
     order = np.argsort(distances, kind="stable")
     count = min(_EXTREMES, len(used) // 2)

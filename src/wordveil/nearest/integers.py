@@ -4,6 +4,7 @@ On processors without the right instructions its sums of two products saturate a
 found out with extreme numbers, never assumed.
 """
 
+import os
 from functools import cache
 from typing import Any, Final
 
@@ -25,18 +26,30 @@ Codes = NDArray[np.int8]
 Floats = NDArray[np.float32]
 
 
+def _onnxruntime() -> Any:
+    """Return the library, with its telemetry switched off: it reads the variable while it is loaded.
+
+    Versions from 1.30 on write a permanent device id and a queue of events to the user's cache otherwise.
+    """
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    import onnxruntime
+
+    onnxruntime.disable_telemetry_events()  # for a program that had loaded it before us
+    return onnxruntime
+
+
 class _Session:
     """A model that runs in the calling thread, from and to arrays that are given."""
 
     def __init__(self, model: bytes) -> None:
-        import onnxruntime
-
+        onnxruntime = _onnxruntime()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = _QUIET
         self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
     def run(self, left: NDArray[Any], out: NDArray[Any]) -> None:
+        left = np.ascontiguousarray(left)  # bare addresses are handed over
         binding = self._session.io_binding()
         binding.bind_input("left", "cpu", 0, left.dtype, left.shape, left.ctypes.data)
         binding.bind_output("product", "cpu", 0, out.dtype, out.shape, out.ctypes.data)
@@ -62,7 +75,9 @@ class IntegerProduct:
         self._session = _Session(model.packed())
 
     def fill(self, left: NDArray[np.uint8], out: NDArray[np.int32]) -> None:
-        """Write the products of a contiguous array to `out`, which has as many numbers."""
+        """Write the products to `out`, a contiguous array of as many numbers."""
+        if not out.flags.c_contiguous:  # a reshaped copy would be filled, and lost
+            raise ValueError("The array to write to must be contiguous.")
         self._session.run(left, out.reshape(len(left), -1))
 
 
@@ -79,7 +94,7 @@ class SingleProduct:
         self._columns = matrix.shape[1]
 
     def of(self, left: Floats) -> Floats:
-        """Return the product of a contiguous array."""
+        """Return the product."""
         out = np.empty((len(left), self._columns), dtype=np.float32)
         self._session.run(left, out)
         return out

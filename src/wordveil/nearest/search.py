@@ -83,11 +83,15 @@ class NearestSearch(ABC):
         """Return the index of the nearest row of each of the checked points."""
 
     def nearest(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the index of the nearest row of each point; memory does not grow with their number."""
+        """Return the index of the nearest row of each point, whatever the memory layout of the points is.
+
+        Memory does not grow with their number, unless they have to be laid out anew.
+        """
         if points.ndim != 2 or points.shape[1] != self._rows.shape[1] or points.dtype != np.float64:
             raise ParameterError(
                 f"The points to search for must be a float64 table of {self._rows.shape[1]} columns."
             )
+        points = np.ascontiguousarray(points)
         norms = np.sqrt(np.einsum("ij,ij->i", points, points))
         if not np.isfinite(norms).all():
             raise ParameterError("The points to search for must be finite, and their squares too.")

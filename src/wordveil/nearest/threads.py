@@ -2,14 +2,14 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["Scratch", "all_cores", "in_threads", "one_thread"]
+__all__ = ["Scratch", "all_cores", "in_threads", "join_all", "one_thread"]
 
 _here = threading.local()
 
@@ -80,8 +80,30 @@ def in_threads(work: Callable[[], bool], most: int) -> None:
         run()
     finally:
         ended.set()
-        for helper in helpers:
-            if helper.ident is not None:
-                helper.join()
+        join_all(helpers)
     if errors:
         raise next((error for error in errors if isinstance(error, KeyboardInterrupt)), errors[0])
+
+
+def join_all(threads: Iterable[threading.Thread]) -> None:
+    """Wait for the end of threads that were told to stop; Ctrl-C meanwhile is raised after it.
+
+    A thread that is still inside of a C++ library when the interpreter shuts down aborts the process.
+
+    Examples
+    --------
+    >>> thread = threading.Thread(target=lambda: None)
+    >>> thread.start()
+    >>> join_all([thread])
+    >>> thread.is_alive()
+    False
+    """
+    interrupt: KeyboardInterrupt | None = None
+    for thread in threads:
+        while thread.is_alive():
+            try:
+                thread.join()
+            except KeyboardInterrupt as error:
+                interrupt = error
+    if interrupt is not None:
+        raise interrupt

@@ -48,7 +48,7 @@ def draw_noise(
 
 def _plane(embedding: Embedding, axes: tuple[int, int]) -> Embedding:
     chosen = embedding.spectrum.axes[:, [-axis for axis in axes]]
-    return Embedding(embedding.words, embedding.vectors @ chosen)
+    return Embedding(embedding.words, embedding.vectors @ chosen, public=embedding.public)
 
 
 def figure_class() -> Any:

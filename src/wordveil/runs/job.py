@@ -7,12 +7,10 @@ from typing import BinaryIO, cast
 
 from wordveil.engines import LocalEngine
 from wordveil.engines.local import checked_workers
-from wordveil.errors import (
-    ParameterError,
-    parameter_error,
-)
+from wordveil.errors import ParameterError, parameter_error, sealed
+from wordveil.folders import checked_path
 from wordveil.perturber import Perturber
-from wordveil.randomness import RunKey
+from wordveil.randomness import RunKey, warn_if_insecure
 from wordveil.runs.ledger import Ledger
 from wordveil.runs.paths import Input, Targets
 from wordveil.runs.run import EngineMaker, FileRun, Run, Watcher
@@ -24,6 +22,7 @@ from wordveil.tables.files import recognised
 __all__ = ["EngineMaker", "FileRun", "Watcher", "perturb_file"]
 
 
+@sealed
 def perturb_file(
     source: str | Path | BinaryIO,
     target: str | Path,
@@ -64,7 +63,7 @@ def perturb_file(
     resume : bool
         Go on from where a run with the same input and settings was stopped; begin anew if there is none.
     force : bool
-        Replace an existing output, and forget a run that was stopped.
+        Replace an existing output, forget a run that was stopped, and set a damaged ledger aside.
     ledger : Ledger, optional
         Refuses a second release of the same content, unless `again`. Without one nobody keeps count.
     key : RunKey, optional
@@ -87,9 +86,13 @@ def perturb_file(
     """
     if not isinstance(perturber, Perturber):
         raise parameter_error("perturber", "perturb_file", "be a Perturber", perturber)
+    if key is not None:
+        if not isinstance(key, RunKey):
+            raise parameter_error("key", "perturb_file", "be a RunKey", key)
+        warn_if_insecure(key, stacklevel=4)
     checked_workers(workers)
-    targets = Targets.of(Path(target))
-    path = Path(source) if isinstance(source, str | Path) else None
+    targets = Targets.of(checked_path(target, "target", "perturb_file"))
+    path = None if hasattr(source, "read") else checked_path(source, "source", "perturb_file")
     name = "standard input" if path is None else str(path)
     layout, packed_in, packed_out = _formats(path, targets.output, layout)
     with ExitStack() as stack:
@@ -99,7 +102,10 @@ def perturb_file(
             raise ParameterError(f"{name}: a pipe can't be read again, so that nothing can be resumed.")
         targets.check(path)
         size = path.stat().st_size if path is not None and plain else 0
-        table = open_table(file, name, layout, text, keep, compression=packed_in, size=size, prompt=not plain)
+        table = open_table(
+            file, name, layout, text, keep, compression=packed_in, size=size, prompt=not plain,
+            policy=perturber.policy,
+        )  # fmt: skip
         stack.callback(table.close)
         work = stack.enter_context(Work.claim(targets.output))
         run = Run(

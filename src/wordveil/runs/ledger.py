@@ -2,8 +2,13 @@
 
 It knows a file by a fingerprint of its bytes under a key that never leaves the ledger, so that a fingerprint
 says nothing to those who have only it. It knows exact repeats of files only.
+
+An entry is `begun` before the work, `released` before the output gets its name, or ends with `nothing`
+released. A run that is killed between the last two was counted and published nothing: never the other way
+round. No entry is ever removed.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -14,16 +19,19 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple
-
-from platformdirs import user_state_path
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from wordveil.errors import MachineError, ParameterError
+from wordveil.folders import checked_path, user_folder
 from wordveil.perturber import Perturber
+from wordveil.runs.sums import Setting, readable, together
 
-__all__ = ["Begun", "Entry", "Ledger", "Release", "Superseded", "together"]
+__all__ = ["Begun", "DamagedLedgerError", "Entry", "Ledger", "Outcome", "Release"]
+
+Outcome = Literal["begun", "released", "nothing"]
 
 _WAIT_SECONDS: Final = 10.0
+_KEY_BYTES: Final = 32
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS secret (key BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS entry (
@@ -34,14 +42,25 @@ CREATE TABLE IF NOT EXISTS entry (
     source TEXT NOT NULL,
     target TEXT NOT NULL,
     columns TEXT NOT NULL,
-    setting TEXT NOT NULL
+    setting TEXT NOT NULL,
+    outcome TEXT
 );
 CREATE INDEX IF NOT EXISTS entry_content ON entry (content);
 """
+_SELECT: Final = (
+    "SELECT number, content, begun, finished, source, target, columns, setting, outcome FROM entry "
+)
+
+
+class DamagedLedgerError(MachineError):
+    """The ledger is not what wordveil writes."""
 
 
 class Entry(NamedTuple):
-    """A run that the ledger knows of; `finished` is None for one that was begun and not ended."""
+    """A run that the ledger knows of.
+
+    `outcome` is None for a run of wordveil 0.1 that did not end: it may have released its output.
+    """
 
     number: int
     content: str
@@ -50,7 +69,13 @@ class Entry(NamedTuple):
     source: str
     target: str
     columns: list[str]
-    setting: dict[str, Any]
+    setting: Setting
+    outcome: Outcome | None
+
+    @property
+    def counts(self) -> bool:
+        """Whether the run has released something, or may have, or may still do so."""
+        return self.outcome != "nothing"
 
 
 class Begun(NamedTuple):
@@ -58,14 +83,6 @@ class Begun(NamedTuple):
 
     number: int
     earlier: list[Entry]
-
-
-class Superseded(NamedTuple):
-    """An entry, which its target tells from those of other ledgers, and whether it released anything."""
-
-    number: int
-    target: str
-    released: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +93,11 @@ class Release:
     source: str
     target: str
     columns: tuple[str, ...]
-    setting: dict[str, Any]
+    setting: Setting
 
     @staticmethod
-    def setting_of(veil: Perturber) -> dict[str, Any]:
-        """Return what the ledger must know of a setting to add promises up."""
+    def setting_of(veil: Perturber, *, secure: bool) -> Setting:
+        """Return what the ledger must know of a setting to add promises up, or to know that they do not."""
         promise = veil.guarantee.word
         return {
             "mechanism": type(veil.mechanism).__name__.lower(),
@@ -89,6 +106,7 @@ class Release:
             "dims": promise.metric.dim,
             "vectors": promise.embedding.fingerprint,
             "worst_case_exponent": promise.worst_case.upper,
+            "secure": secure,
             "unsafe": list(veil.policy.unsafe),
         }
 
@@ -103,62 +121,105 @@ class Ledger:
     []
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: str | Path | None = None) -> None:
         self.path: Final = (
-            user_state_path("wordveil", appauthor=False) / "ledger.sqlite" if path is None else path
+            user_folder("state", "the ledger") / "ledger.sqlite"
+            if path is None
+            else checked_path(path, "path", "Ledger")
         )
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         """Yield a connection inside of one transaction that nobody else writes in."""
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            number = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
-            os.chmod(number if os.chmod in os.supports_fd else self.path, 0o600)  # noqa: PTH101  # by its number
-            os.close(number)
-        except OSError as error:
-            raise MachineError(
-                f"The ledger {self.path} can't be written: {error.strerror}. "
-                "Hint: XDG_STATE_HOME names another folder."
-            ) from None
+        self._make_file()
         try:
             with closing(sqlite3.connect(self.path, timeout=_WAIT_SECONDS, isolation_level=None)) as base:
-                base.executescript(_TABLES)
                 base.execute("BEGIN IMMEDIATE")
+                for statement in filter(str.strip, _TABLES.split(";")):
+                    base.execute(statement)
+                if "outcome" not in {row[1] for row in base.execute("PRAGMA table_info(entry)")}:
+                    base.execute("ALTER TABLE entry ADD COLUMN outcome TEXT")  # made by wordveil 0.1
                 yield base
                 base.execute("COMMIT")
         except sqlite3.Error as error:
+            raise self._failure(error) from None
+
+    def _make_file(self) -> None:
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+            number = os.open(self.path, flags, 0o600)
+            os.chmod(number if os.chmod in os.supports_fd else self.path, 0o600)  # noqa: PTH101  # by its number
+            os.close(number)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise MachineError(
+                    f"The ledger {self.path} is a symbolic link. Hint: XDG_STATE_HOME names another folder."
+                ) from None
             raise MachineError(
-                f"The ledger {self.path} can't be used ({error}). Hint: free its disk, or move it away."
+                f"The ledger {self.path} can't be written: {error.strerror}. "
+                "Hint: XDG_STATE_HOME names another folder; --no-ledger does without."
             ) from None
+
+    def _failure(self, error: sqlite3.Error) -> MachineError:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return MachineError(
+                f"The ledger {self.path} is in use by another program. "
+                "Hint: run the same command again when it is free, with --resume if rows were done."
+            )
+        if code in (
+            sqlite3.SQLITE_FULL,
+            sqlite3.SQLITE_IOERR,
+            sqlite3.SQLITE_READONLY,
+            sqlite3.SQLITE_CANTOPEN,
+        ):
+            return MachineError(f"The ledger {self.path} can't be written ({error}). Hint: look at its disk.")
+        return self._damaged("SQLite can't read it")
+
+    def _damaged(self, what: str) -> DamagedLedgerError:
+        return DamagedLedgerError(
+            f"The ledger {self.path} is damaged: {what}. Hint: put a copy of it back; without one, --force "
+            "sets it aside and begins a new one, which knows of no release before."
+        )
+
+    def set_aside(self) -> Path:
+        """Give a damaged ledger another name, so that a new one can be begun; return that name."""
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+        aside = self.path.with_name(f"{self.path.name}.damaged-{stamp}")
+        self.path.rename(aside)
+        for suffix in ("-journal", "-wal", "-shm"):  # they belong to the old one
+            beside = self.path.with_name(self.path.name + suffix)
+            if beside.exists():
+                beside.rename(aside.with_name(aside.name + suffix))
+        return aside
 
     def entries(self) -> list[Entry]:
         """Return all entries, the oldest first."""
-        if not self.path.exists():
+        if not self.path.exists() and not self.path.is_symlink():
             return []
         with self._open() as base:
-            return _entries(base, "SELECT * FROM entry ORDER BY number")
+            return self._entries(base, "ORDER BY number")
 
-    def begin(self, release: Release, *, again: bool, instead: Superseded | None = None) -> Begun:
+    def begin(self, release: Release, *, again: bool) -> Begun:
         """Write an entry before the work begins; return its number and the releases before it.
 
         Raises ParameterError if there are any, unless `again`; then nothing is changed. A run to the same
-        output that did not end has released nothing, and makes way; `instead` says what became of another.
+        output that did not come to publishing it has released nothing, and never will.
         """
         with self._open() as base:
-            if instead is not None:
-                _settle(base, instead)
-            content = _keyed(base, release.digest)
+            content = self._keyed(base, release.digest)
             base.execute(
-                "DELETE FROM entry WHERE content = ? AND target = ? AND finished IS NULL",
-                (content, release.target),
+                "UPDATE entry SET outcome = 'nothing', finished = ? "
+                "WHERE content = ? AND target = ? AND outcome = 'begun'",
+                (_now(), content, release.target),
             )
-            earlier = _entries(base, "SELECT * FROM entry WHERE content = ? ORDER BY number", content)
+            earlier = self._earlier(base, content)
             if earlier and not again:
                 raise ParameterError(_refusal(release, earlier))
             row = base.execute(
-                "INSERT INTO entry (content, begun, source, target, columns, setting) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT INTO entry (content, begun, source, target, columns, setting, outcome) "
+                "VALUES (?, ?, ?, ?, ?, ?, 'begun')",
                 (
                     content,
                     _now(),
@@ -174,46 +235,63 @@ class Ledger:
     def take_up(self, number: int | None, release: Release, *, again: bool) -> Begun:
         """Return the entry of a run that is gone on with, or begin one, if this ledger has none of it."""
         with self._open() as base:
-            content = _keyed(base, release.digest)
-            mine = _entries(
-                base,
-                "SELECT * FROM entry WHERE number = ? AND content = ? AND target = ?",
-                number,
-                content,
-                release.target,
-            )
-            if mine:
-                query = "SELECT * FROM entry WHERE content = ? AND number < ? ORDER BY number"
-                return Begun(mine[0].number, _entries(base, query, content, mine[0].number))
+            content = self._keyed(base, release.digest)
+            known = base.execute(
+                "SELECT 1 FROM entry WHERE number = ? AND content = ? AND target = ?",
+                (number, content, release.target),
+            ).fetchone()
+            if known is not None and number is not None:
+                return Begun(number, self._earlier(base, content, number))
         return self.begin(release, again=again)
 
-    def settle(self, number: int, target: str, *, released: bool) -> None:
-        """Say that the output of an entry is there, or forget an entry that released nothing."""
+    def settle(self, number: int, target: str, outcome: Outcome) -> None:
+        """Say what became of an entry; `begun` takes back that it was released, if it was not."""
         with self._open() as base:
-            _settle(base, Superseded(number, target, released))
+            base.execute(
+                "UPDATE entry SET outcome = ?, finished = ? WHERE number = ? AND target = ?",
+                (outcome, None if outcome == "begun" else _now(), number, target),
+            )
 
+    def _earlier(self, base: sqlite3.Connection, content: str, before: int | None = None) -> list[Entry]:
+        condition = "WHERE content = ? AND (? IS NULL OR number < ?) ORDER BY number"
+        found = self._entries(base, condition, content, before, before)
+        return [entry for entry in found if entry.counts]
 
-def _settle(base: sqlite3.Connection, entry: Superseded) -> None:
-    if entry.released:
-        change = "UPDATE entry SET finished = ? WHERE number = ? AND target = ? AND finished IS NULL"
-        base.execute(change, (_now(), entry.number, entry.target))
-    else:
-        change = "DELETE FROM entry WHERE number = ? AND target = ? AND finished IS NULL"
-        base.execute(change, (entry.number, entry.target))
+    def _entries(self, base: sqlite3.Connection, condition: str, *values: object) -> list[Entry]:
+        return [self._entry(row) for row in base.execute(_SELECT + condition, values)]
 
+    def _entry(self, row: tuple[Any, ...]) -> Entry:
+        """Return a row as an entry if it is one that this program could have written."""
+        number, *texts, columns, setting, outcome = row
+        try:
+            columns, setting = json.loads(columns), json.loads(setting)
+        except (TypeError, ValueError, RecursionError):
+            raise self._damaged(f"entry {number} is not readable") from None
+        content, begun, finished, source, target = texts
+        if outcome is None and finished is not None:  # of wordveil 0.1
+            outcome = "released"
+        if not (
+            all(isinstance(text, str) for text in (content, begun, source, target))
+            and isinstance(finished, str | None)
+            and isinstance(columns, list)
+            and all(isinstance(column, str) for column in columns)
+            and readable(setting)
+            and outcome in (None, *get_args(Outcome))
+        ):
+            raise self._damaged(f"entry {number} is not readable")
+        return Entry(number, content, begun, finished, source, target, columns, setting, outcome)
 
-def _entries(base: sqlite3.Connection, query: str, *given: object) -> list[Entry]:
-    rows = base.execute(query, given).fetchall()
-    return [Entry._make((*row[:6], json.loads(row[6]), json.loads(row[7]))) for row in rows]
-
-
-def _keyed(base: sqlite3.Connection, digest: bytes) -> str:
-    """Return the fingerprint of a content under the ledger's own key, made when it is first needed."""
-    row = base.execute("SELECT key FROM secret").fetchone()
-    if row is None:
-        row = (secrets.token_bytes(32),)
-        base.execute("INSERT INTO secret (key) VALUES (?)", row)
-    return hashlib.blake2b(digest, key=row[0], digest_size=32, person=b"ledger").hexdigest()
+    def _keyed(self, base: sqlite3.Connection, digest: bytes) -> str:
+        """Return the fingerprint of a content under the ledger's own key, made when it is first needed."""
+        row = base.execute("SELECT key FROM secret").fetchone()
+        if row is None:
+            if base.execute("SELECT 1 FROM entry").fetchone() is not None:
+                raise self._damaged("its key is missing, so that it can't know any content again")
+            row = (secrets.token_bytes(_KEY_BYTES),)
+            base.execute("INSERT INTO secret (key) VALUES (?)", row)
+        if not isinstance(row[0], bytes) or len(row[0]) != _KEY_BYTES:
+            raise self._damaged("its key is not a key")
+        return hashlib.blake2b(digest, key=row[0], digest_size=32, person=b"ledger").hexdigest()
 
 
 def _now() -> str:
@@ -223,25 +301,9 @@ def _now() -> str:
 def _refusal(release: Release, earlier: list[Entry]) -> str:
     last = earlier[-1]
     times = "once" if len(earlier) == 1 else f"{len(earlier)} times"
-    state = "" if last.finished else ", a run that did not end"
+    state = "" if last.outcome == "released" else ", a run that did not end"
     return (
         f"{release.source}: this very content was perturbed before, {times}, last on {last.begun[:10]} to "
         f"{last.target}{state}. {together(release.setting, [entry.setting for entry in earlier])} "
         "Hint: --again releases it all the same."
     )
-
-
-def together(now: dict[str, Any], before: list[dict[str, Any]]) -> str:
-    """Return, in a sentence, what several releases of the same texts promise together."""
-    settings = [*before, now]
-    worst = [setting["worst_case_exponent"] for setting in settings]
-    told = (
-        f"All releases together promise, for a word, at most exp({sum(worst):.1f}) "
-        f"({' + '.join(f'{each:.1f}' for each in worst)})"
-    )
-    metrics = {(setting["vectors"], setting["lam"], setting["dims"]) for setting in settings}
-    if len(metrics) == 1:
-        epsilons = [setting["epsilon"] for setting in settings]
-        sums = " + ".join(f"{each:g}" for each in epsilons)
-        return f"{told}, as one release at ε = {sums} = {sum(epsilons):g} would."
-    return f"{told}; their exponents ε·d add up, each in its own metric."

@@ -15,7 +15,7 @@ from wordveil.tokens import RULE_FINGERPRINT
 
 __all__ = ["code_fingerprint", "manifest", "private_counts", "settings", "written"]
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 
 
 @functools.cache
@@ -47,7 +47,6 @@ def settings(veil: Perturber, *, secure: bool) -> dict[str, Any]:
             "epsilon": promise.epsilon,
             "lam": promise.metric.lam,
             "dims": promise.metric.dim,
-            "embedding": promise.embedding.provenance.name,
         },
         "policy": veil.policy.to_dict(),
         "noise": "cryptographic, under a key that was never stored"
@@ -58,6 +57,7 @@ def settings(veil: Perturber, *, secure: bool) -> dict[str, Any]:
             "tokenizer_rule": RULE_FINGERPRINT,
             "code": code_fingerprint(),
         },
+        "vectors_declared_public": promise.embedding.public,
         "code_version": version("wordveil"),
     }
 

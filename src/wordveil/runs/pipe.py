@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import BinaryIO
 
 from wordveil.engines import LocalEngine
-from wordveil.errors import ParameterError
+from wordveil.errors import ParameterError, sealed
 from wordveil.perturber import Perturber
-from wordveil.randomness import RunKey
+from wordveil.randomness import RunKey, warn_if_insecure
 from wordveil.runs.job import EngineMaker
 from wordveil.tables import Layout, open_table
 from wordveil.tables.compression import Compression
@@ -15,6 +15,7 @@ from wordveil.tables.files import PARQUET_IS_NO_PIPE
 __all__ = ["perturb_pipe"]
 
 
+@sealed
 def perturb_pipe(
     source: BinaryIO,
     target: BinaryIO,
@@ -28,8 +29,8 @@ def perturb_pipe(
     workers: int | None = None,
     engine: EngineMaker | None = None,
     key: RunKey | None = None,
-) -> tuple[str, ...]:
-    """Write rows as they come, each as soon as it is perturbed; return the columns that were left out.
+) -> str:
+    """Write rows as they come, each as soon as it is perturbed; return what to say of columns left out.
 
     With an insecure key rows are put together as in a file, whenever they come, so that it can be repeated.
 
@@ -40,19 +41,23 @@ def perturb_pipe(
     >>> veil = wv.Perturber(wv.Mahalanobis(wv.load_embedding(), epsilon=10.0))
     >>> out = io.BytesIO()
     >>> perturb_pipe(io.BytesIO(b"book a flight"), out, "notes", perturber=veil, layout=Layout("text"))
-    ()
+    ''
     >>> len(out.getvalue().split())
     3
     """
     if layout.format == "parquet":
         raise ParameterError(PARQUET_IS_NO_PIPE)
     noise = RunKey() if key is None else key
-    table = open_table(source, name, layout, text, keep, compression=compression, prompt=noise.secure)
+    warn_if_insecure(noise, stacklevel=4)
+    table = open_table(
+        source, name, layout, text, keep, compression=compression, prompt=noise.secure,
+        policy=perturber.policy,
+    )  # fmt: skip
     make = engine or (lambda veil, run_key: LocalEngine(veil, run_key, workers))
     with make(perturber, noise) as running:
         target.write(table.head())
-        for done in running.perturb(table.chunks()):
+        for done in running.perturb(table.chunks(), waits=True):
             target.write(table.encode(done.chunk, done.answers))
             target.flush()
         target.flush()
-    return table.left_out
+    return table.left_out_note

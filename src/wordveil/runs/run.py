@@ -21,16 +21,19 @@ from wordveil.errors import (
 )
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey
-from wordveil.runs.ledger import Begun, Ledger, Release, Superseded, together
+from wordveil.runs.ledger import Begun, DamagedLedgerError, Ledger, Outcome, Release
 from wordveil.runs.manifest import manifest, private_counts, settings, written
-from wordveil.runs.paths import Input, Targets, file_digest, publish, shown_path
-from wordveil.runs.work import Progress, Work, sync_folder
+from wordveil.runs.paths import Input, Targets, file_digest, shown_path
+from wordveil.runs.publishing import BESIDE, publish_made, published_before
+from wordveil.runs.sums import is_void, together
+from wordveil.runs.work import Progress, Work
 from wordveil.tables import Chunk, Layout, Table
 from wordveil.tables.compression import Compression, compressor, packed_writer
 
 __all__ = ["EngineMaker", "FileRun", "Run", "Watcher"]
 
 _COMMIT_SECONDS: Final = 0.5
+_COMMIT_BYTES: Final = 16 << 20  # rows wait in memory for their commit
 
 EngineMaker = Callable[[Perturber, RunKey], Engine]
 """What makes the engine of a run, given what perturbs and where the noise comes from."""
@@ -50,9 +53,11 @@ class FileRun:
     rows, words : int
         As the output shows them.
     left_out : tuple of str
-        Columns of the input that were not written.
+        Columns of the input that were not written. Private: of a table without a header they are data.
+    left_out_note : str
+        What may be said of them: ordinary names, and the positions of others.
     resumed_rows : int
-        How many rows a run before this one had done.
+        How many rows a run before this one had done; all, if it had only been killed before it could say so.
     """
 
     output: Path
@@ -61,6 +66,7 @@ class FileRun:
     rows: int
     words: int
     left_out: tuple[str, ...]
+    left_out_note: str
     resumed_rows: int = 0
 
 
@@ -85,21 +91,29 @@ class Run:
 
     def go(self, layout: Layout, *, resume: bool, again: bool) -> FileRun:
         """Begin or take up the run, and see it to its end."""
+        if resume and not self.force and self.input is not None and self.work.is_new:
+            counts = published_before(self.targets, lambda salt: self._identity(layout, salt))
+            if counts is not None:
+                return self._result(*counts, resumed=counts.rows)
         header = self._header(layout, resume=resume, again=again)
         try:
             if header is not None:
                 self.work.begin(header, self._pack(self.table.head()))
-            done = self.work.progress.rows
+            done_rows = self.work.progress.rows
             if self.work.finished is None:
                 self._perturb()
                 self._complete()
         except BaseException as error:
             self._end_badly(error)
             raise
-        self._publish()
+        publish_made(self.work, self.targets, force=self.force, settle=self._settle)
         progress = self.work.progress
         self.work.remove()
-        return FileRun(*self.targets, progress.rows, progress.words, self.table.left_out, done)
+        return self._result(progress.rows, progress.words, done_rows)
+
+    def _result(self, rows: int, words: int, resumed: int) -> FileRun:
+        table = self.table
+        return FileRun(*self.targets, rows, words, table.left_out, table.left_out_note, resumed)
 
     def _end_badly(self, error: BaseException) -> None:
         """Keep what can be gone on with, and say so; else leave nothing behind."""
@@ -108,8 +122,10 @@ class Run:
         hopeless = isinstance(error, FormatError) and not isinstance(error, IntegrityError)
         goes_on = bool(rows) and self.input is not None and not hopeless
         if not goes_on:
+            with suppress(OSError, MachineError):  # then the ledger counts one too many
+                self._settle("nothing")
             with suppress(OSError):
-                self._give_up()
+                self.work.remove()
         if isinstance(error, OSError):
             place = error.filename if error.filename is not None else self.targets.output
             told = f" {rows:,} rows are done. Hint: --resume goes on from there." if goes_on else ""
@@ -120,17 +136,10 @@ class Run:
     def _header(self, layout: Layout, *, resume: bool, again: bool) -> dict[str, Any] | None:
         """Return what a new run begins with; None if the one that was stopped is taken up."""
         before = self.work.header
+        if self.work.damaged and not self.force:
+            raise self.work.damage("its journal")
         if before is not None and resume:
-            if before["identity"] != self._identity(layout, bytes.fromhex(before["salt"])):
-                raise ParameterError(
-                    f"{self.targets.output}: the run that was stopped had another input or other settings. "
-                    "Hint: give it the same, or begin anew with --force and without --resume."
-                )
-            if self.work.finished is None and not self.force:
-                self.targets.check_new()
-            self.work.go_on()
-            if self.ledger is not None:
-                self._enter(self.ledger.take_up(before["entry"], self._release(), again=again))
+            self._take_up(before, layout, again=again)
             return None
         of_a_pipe = before is not None and before["pipe"]  # which nobody can go on with
         if not self.force:
@@ -140,7 +149,8 @@ class Run:
                     "Hint: --resume goes on from there, --force begins anew."
                 )
             self.targets.check_new()
-        self._new_entry(before["entry"] if before is not None else None, again=again)
+        if self.ledger is not None and self.input is not None:
+            self._enter(self._begun(self.ledger, again=again))
         salt = secrets.token_bytes(32)
         return {
             "salt": salt.hex(),
@@ -148,6 +158,34 @@ class Run:
             "entry": self.entry,
             "pipe": self.input is None,
         }
+
+    def _take_up(self, before: dict[str, Any], layout: Layout, *, again: bool) -> None:
+        if before["identity"] != self._identity(layout, bytes.fromhex(before["salt"])):
+            raise ParameterError(
+                f"{self.targets.output}: the run that was stopped had another input or other settings. "
+                "Hint: give it the same, or begin anew with --force and without --resume."
+            )
+        if self.work.finished is None and not self.force:
+            self.targets.check_new()
+        self.work.go_on()
+        if self.ledger is not None:
+            self._enter(self.ledger.take_up(before["entry"], self._release(), again=again))
+
+    def _begun(self, ledger: Ledger, *, again: bool) -> Begun:
+        """Enter this run into the ledger; with `force` also if that is damaged."""
+        try:
+            return ledger.begin(self._release(), again=again)
+        except DamagedLedgerError:
+            if not self.force:
+                raise
+        aside = ledger.set_aside()
+        warnings.warn(
+            f"The ledger was damaged and is now called {aside.name}. The new one knows of no release before "
+            "this one.",
+            PrivacyWarning,
+            stacklevel=2,
+        )
+        return ledger.begin(self._release(), again=again)
 
     def _identity(self, layout: Layout, salt: bytes) -> str:
         """Return a keyed fingerprint of all that the output depends on, but for the noise."""
@@ -168,45 +206,26 @@ class Run:
             shown_path(self.source),
             self._target,
             self.table.text,
-            Release.setting_of(self.veil),
+            self._setting,
         )
 
-    def _new_entry(self, before: int | None, *, again: bool) -> None:
-        """Enter this run into the ledger, and settle the one that it takes the place of."""
-        if self.ledger is None:
-            return
-        instead = None if before is None else Superseded(before, self._target, self._is_published())
-        if self.input is not None:
-            self._enter(self.ledger.begin(self._release(), again=again, instead=instead))
-        elif instead is not None:
-            self.ledger.settle(*instead[:2], released=instead.released)
+    @property
+    def _setting(self) -> dict[str, Any]:
+        return Release.setting_of(self.veil, secure=self.key.secure)
 
     def _enter(self, begun: Begun) -> None:
         self.entry = begun.number
         before = [entry.setting for entry in begun.earlier]
         self.earlier = {"known": len(before)}
         if before:
-            told = together(Release.setting_of(self.veil), before)
-            self.earlier["together"] = told
-            warnings.warn(f"This content is released again. {told}", PrivacyWarning, stacklevel=2)
+            sentence = together(self._setting, before)
+            void = any(is_void(setting) for setting in (*before, self._setting))
+            self.earlier |= {"together": sentence, "void": void}
+            warnings.warn(f"This content is released again. {sentence}", PrivacyWarning, stacklevel=2)
 
-    def _settle(self, *, released: bool) -> None:
+    def _settle(self, outcome: Outcome) -> None:
         if self.ledger is not None and self.entry is not None:
-            self.ledger.settle(self.entry, self._target, released=released)
-
-    def _is_published(self) -> bool:
-        """Say whether the run that was stopped may have given its output to the world."""
-        if self.work.finished is None:
-            return False
-        made = self.work.path(self.work.finished["made"])
-        return not made.exists() or self._is_output(made)
-
-    def _is_output(self, made: Path) -> bool:
-        return self.targets.output.exists() and self.targets.output.samefile(made)
-
-    def _give_up(self) -> None:
-        self._settle(released=False)
-        self.work.remove()
+            self.ledger.settle(self.entry, self._target, outcome)
 
     @property
     def _target(self) -> str:
@@ -219,18 +238,20 @@ class Run:
     def _perturb(self) -> None:
         """Perturb and commit the rows that are not committed yet."""
         ready: list[bytes] = []
+        size = 0
         progress = _copy(self.work.progress)
         begun, spent, last = time.monotonic(), progress.seconds, time.monotonic()
         with self.make_engine(self.veil, self.key) as engine:
-            for done in engine.perturb(self._left(progress.rows)):
+            for done in engine.perturb(self._left(progress.rows), waits=self.input is None):
                 ready.append(self._pack(self.table.encode(done.chunk, done.answers)))
+                size += len(ready[-1])
                 _count(done, progress)
                 self.watch(progress.rows, progress.words, self.table.done)
                 now = time.monotonic()
-                if now - last >= _COMMIT_SECONDS:
+                if now - last >= _COMMIT_SECONDS or size >= _COMMIT_BYTES:
                     progress.seconds = spent + now - begun
                     self._commit(ready, progress)
-                    last = now
+                    last, size = now, 0
             progress.seconds = spent + time.monotonic() - begun
             self._commit(ready, progress)
 
@@ -256,6 +277,7 @@ class Run:
 
     def _complete(self) -> None:
         """Make everything ready to be published, and say so in the journal."""
+        self.work.check_part()
         made = self.work.path("part")
         if self.table.assembled:
             made = self.work.path("whole")
@@ -282,15 +304,18 @@ class Run:
             manifest(self.veil, self.table, secure=self.key.secure, output=output, earlier=self.earlier),
         )
         self._write("private", self._private(progress))
-        self.work.finish({"made": made.name, "sha256": output["sha256"]})
+        digests = {name: file_digest(self.work.path(name)) for name in BESIDE}
+        self.work.finish({"made": made.name, "sha256": output["sha256"]} | digests)
 
     def _write(self, name: Literal["manifest", "private"], facts: dict[str, Any]) -> None:
         with self.work.make(name) as file:
             file.write(written(facts))
 
     def _private(self, progress: Progress) -> dict[str, Any]:
+        assert self.work.header is not None
         return private_counts(
             input=shown_path(self.source),
+            made_from={name: self.work.header[name] for name in ("identity", "salt")},
             left_out_columns=list(self.table.left_out),
             counts=asdict(progress.report),
             nulls=progress.nulls,
@@ -298,43 +323,13 @@ class Run:
             words_per_second=round(progress.report.tokens / progress.seconds) if progress.seconds else 0,
         )
 
-    def _publish(self) -> None:
-        """Give the files their names, the output last; what a stopped run has published already is left."""
-        assert self.work.finished is not None
-        made = self.work.path(self.work.finished["made"])
-        if made.exists() and not self.force and not self._is_output(made):
-            self.targets.check_output()  # before anything is put beside another's file
-        ready = {
-            self.work.path("private"): self.targets.private,
-            self.work.path("manifest"): self.targets.manifest,
-        }
-        for beside, target in ready.items():
-            if beside.exists():
-                publish(beside, target, force=self.force)
-        if made.exists():
-            publish(made, self.targets.output, force=self.force)
-        elif (
-            not self.targets.output.exists()
-            or file_digest(self.targets.output) != self.work.finished["sha256"]
-        ):
-            raise IntegrityError(
-                f"{self.targets.output}: is not what the run that was stopped had made. "
-                "Hint: --force, without --resume, begins anew."
-            )
-        sync_folder(self.targets.output.parent)
-        # Nothing was told about anybody by an output without words.
-        self._settle(released=self.work.progress.words > 0)
-
 
 def _count(done: Perturbed, progress: Progress) -> None:
     progress.rows += done.chunk.rows
     progress.report.add(done.report)
+    progress.nulls += sum(texts.count(None) for texts in done.chunk.texts.values())
     for texts in done.answers.values():
-        for text in texts:
-            if text is None:
-                progress.nulls += 1
-            elif text:
-                progress.words += text.count(" ") + 1
+        progress.words += sum(text.count(" ") + 1 for text in texts if text)
 
 
 def _copy(progress: Progress) -> Progress:

@@ -2,13 +2,20 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final, TypeVar
 
-__all__ = ["Answers", "Chunk", "Source", "Table", "cut"]
+from wordveil.policy import Policy
+from wordveil.tables.columns import described
 
-_CHUNK_ROWS: Final = 1024
+__all__ = ["CHUNK_BYTES", "CHUNK_ROWS", "Answers", "Chunk", "Source", "Table", "cut", "padded_letters"]
+
+CHUNK_ROWS: Final = 1024
+CHUNK_BYTES: Final = 1 << 20
+"""How much of the chosen columns a chunk holds at most, unless a single record is larger."""
+
 _CHUNK_LETTERS: Final = 1 << 16
+_PADDED_WORD: Final = 8  # letters of a word and its space, about as many as in the default vocabulary
 
 Answers = dict[str, list[str | None]]
 """The texts of each perturbed column; None is a null."""
@@ -25,6 +32,13 @@ class Source:
     size: int = 0
     prompt: bool = False
     """Whether rows are handed on as they come, as from a pipe."""
+    policy: Policy = field(default_factory=Policy)
+    """Says how long the answers are at least, and whether missing texts are answered."""
+
+    @property
+    def padding(self) -> int:
+        """How many letters the answer to a text has at least, roughly."""
+        return padded_letters(self.policy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +55,28 @@ class Table(ABC):
 
     Attributes
     ----------
-    left_out : tuple of str
-        Columns of the input that are not written, as far as they are known from its beginning.
+    names : tuple of str
+        The columns of the input, as far as they are known from its beginning.
+    text, kept : tuple of str
+        Those that are perturbed, and those that are written as they are.
     """
 
-    left_out: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
     text: tuple[str, ...]
     kept: tuple[str, ...]
 
     def __init__(self, source: Source) -> None:
         self._source = source
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Columns of the input that are not written. They may be data: a table may lack a header."""
+        return tuple(name for name in self.names if name not in (*self.text, *self.kept))
+
+    @property
+    def left_out_note(self) -> str:
+        """What a person may be told of the columns that are left out; empty if there are none."""
+        return described(self.left_out, self.names)
 
     @property
     def done(self) -> float:
@@ -85,27 +111,38 @@ class Table(ABC):
         raise NotImplementedError
 
 
+def padded_letters(policy: Policy) -> int:
+    """Return how many letters an answer has at least, roughly, because it is padded."""
+    return _PADDED_WORD * (policy.pad_to or 0)
+
+
 _Row = TypeVar("_Row")
 
 
 def cut(
-    groups: Iterable[list[_Row]], letters: Callable[[_Row], int], *, prompt: bool = False
+    groups: Iterable[list[_Row]],
+    letters: Callable[[_Row], int],
+    size: Callable[[_Row], int],
+    *,
+    prompt: bool = False,
 ) -> Iterator[list[_Row]]:
-    """Yield rows in lists of so many that a search pays and memory stays small.
+    """Yield rows in lists that are long enough for a search to pay and short enough for memory to stay small.
 
-    Where a list ends depends on the rows alone, not on the groups, unless `prompt`, which holds nothing back.
+    `letters` are those to be perturbed, `size` is what a row occupies. Where a list ends depends on the rows
+    alone, not on the groups, unless `prompt`, which holds nothing back.
     """
     rows: list[_Row] = []
-    size = 0
+    text = held = 0
     for group in groups:
         for row in group:
             rows.append(row)
-            size += letters(row)
-            if len(rows) >= _CHUNK_ROWS or size >= _CHUNK_LETTERS:
+            text += letters(row)
+            held += size(row)
+            if len(rows) >= CHUNK_ROWS or text >= _CHUNK_LETTERS or held >= CHUNK_BYTES:
                 yield rows
-                rows, size = [], 0
+                rows, text, held = [], 0, 0
         if prompt and rows:
             yield rows
-            rows, size = [], 0
+            rows, text, held = [], 0, 0
     if rows:
         yield rows

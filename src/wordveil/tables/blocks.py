@@ -1,6 +1,6 @@
 """Whole lines of UTF-8, a block at a time, with memory bounded by the longest line that is allowed."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Final
 
@@ -38,24 +38,39 @@ def blocks_of_lines(file: BinaryIO, name: str, *, prompt: bool = False) -> Itera
     parts: list[bytes] = []
     size, line = 0, 1
     read = getattr(file, "read1", file.read) if prompt else file.read
-    while (data := read(_BLOCK_BYTES)) != b"":
-        if data is None:
-            raise MachineError(f"{name}: has nothing yet and does not wait. Hint: open it in blocking mode.")
-        if line == 1 and not parts:
-            data = data.removeprefix(_BOM)
+    data = _opening(read, name)
+    while data != b"":
         end = data.rfind(b"\n") + 1
         parts.append(data[:end] if end else data)
         size += len(parts[-1])
         if not end:
             if size > LARGEST_TEXT + 2:
                 raise LineError(name, line, TOO_LONG)
-            continue
-        lines = b"".join(parts)
-        parts, size = [data[end:]], len(data) - end
-        yield from _decoded(lines, name, line)
-        line += lines.count(b"\n")
+        else:
+            lines = b"".join(parts)
+            parts, size = [data[end:]], len(data) - end
+            yield from _decoded(lines, name, line)
+            line += lines.count(b"\n")
+        data = _more(read, name)
     if size:
         yield from _decoded(b"".join(parts), name, line)
+
+
+def _opening(read: Callable[[int], bytes | None], name: str) -> bytes:
+    """Return the first bytes of a file without a byte order mark, which two reads may bring."""
+    data = _more(read, name)
+    if not data:
+        raise FormatError(f"{name}: is empty. Hint: is it the right file?")
+    while _BOM.startswith(data) and data != _BOM and (more := _more(read, name)):
+        data += more
+    return data.removeprefix(_BOM) or _more(read, name)
+
+
+def _more(read: Callable[[int], bytes | None], name: str) -> bytes:
+    data = read(_BLOCK_BYTES)
+    if data is None:
+        raise MachineError(f"{name}: has nothing yet and does not wait. Hint: open it in blocking mode.")
+    return data
 
 
 def _decoded(data: bytes, name: str, line: int) -> Iterator[Block]:

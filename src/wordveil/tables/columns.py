@@ -1,19 +1,41 @@
 """Which columns are perturbed, kept and left out; what to say when one is not there."""
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from wordveil.errors import FormatError, ParameterError
 
-__all__ = ["checked_names", "missing_column", "not_text", "positions"]
+__all__ = ["checked_names", "described", "missing_column", "not_text", "positions"]
+
+_SHOWN: Final = 20
+_LONGEST: Final = 40
+_PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_SEPARATORS: Final = re.compile(r"[A-Za-z0-9]+(?:[ _.-][A-Za-z0-9]+)*")
+
+# The first row of a table without a header is data, and so can the keys of JSON objects be. So a name from a
+# file is shown only if it is made of words that columns are commonly called by.
+_WORDS: Final = """
+    account address age agent amount annotation annotator answer at author batch body by category channel chat
+    city class client code column comment comments company content context conversation count country created
+    customer data dataset date datetime day description dialog dialogue document domain email end error event
+    feedback field file first flag format from full gold group header hour html id ids index input instruction
+    intent is item json key keyword keywords kind label labels lang language last length level line link list
+    location log mail member message messages meta metadata method model modified month name news note notes
+    num number of order organization original output page paragraph parent path patient person phone place
+    post price priority product prompt query question quote rank rating raw reason record reference region reply
+    report request response result review role row score section segment sender sentence sentiment seq session
+    size source split start state status street subject subtitle summary tag tags target team test text texts
+    thread ticket time timestamp title to token tokens topic train transcript tweet type updated uri url user
+    utterance uuid valid value version view weight word words year zip
+"""
+_COLUMN_WORDS: Final = frozenset(_WORDS.split())
 
 
 def checked_names(text: str | Iterable[str], keep: str | Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the names of both kinds of columns, each once; refuse none to perturb, and a name in both."""
-    names = [[given] if isinstance(given, str) else list(given) for given in (text, keep)]
-    for each in names:
-        if not all(isinstance(name, str) for name in each):
-            raise ParameterError("The names of columns must be str.")
+    """Return the names of both kinds of columns, each once; refuse a name in both."""
+    names = [[raw] if isinstance(raw, str) else _listed(raw) for raw in (text, keep)]
     chosen, kept = (list(dict.fromkeys(each)) for each in names)
     both = sorted(set(chosen) & set(kept))
     if both:
@@ -21,11 +43,65 @@ def checked_names(text: str | Iterable[str], keep: str | Iterable[str]) -> tuple
     return chosen, kept
 
 
+def _listed(names: Iterable[str]) -> list[str]:
+    listed = list(names) if isinstance(names, Iterable) else [names]
+    if not all(isinstance(name, str) for name in listed):  # bytes are made of numbers
+        raise ParameterError("The names of columns must be str.")
+    return listed
+
+
+def _is_plain(name: str) -> bool:
+    """Tell whether a name from a file is an ordinary name of a column, which tells nothing about anybody.
+
+    Examples
+    --------
+    >>> names = ["user_id", "createdAt", "Message Text", "see you at 8", "Okello", "555", ""]
+    >>> [name for name in names if _is_plain(name)]
+    ['user_id', 'createdAt', 'Message Text']
+    """
+    if len(name) > _LONGEST or not _SEPARATORS.fullmatch(name):
+        return False
+    parts = [part.lower() for part in _PARTS.findall(name)]
+    digits = sum(part.isdecimal() for part in parts)
+    # One short number may follow, as in text2; a longer one may be somebody's.
+    return digits < len(parts) and all(
+        part in _COLUMN_WORDS or (part.isdecimal() and len(part) < 3) for part in parts
+    )
+
+
+def described(names: Sequence[str], all_names: Sequence[str]) -> str:
+    """Return columns of a file for people: ordinary names as they are, others by their positions.
+
+    Examples
+    --------
+    >>> described(["label", "Okello", "id"], ["label", "text", "Okello", "id"])
+    'label, id, column 3 of 4'
+    >>> described(["a@b.c", "d@e.f"], ["a@b.c", "text", "d@e.f"])
+    'columns 1 and 3 of 3'
+    """
+    plain = [name for name in names if _is_plain(name)]
+    places = [str(number) for number, name in enumerate(all_names, 1) if name in names and name not in plain]
+    shown = plain[:_SHOWN]
+    if len(plain) > len(shown):
+        shown.append(f"{len(plain) - len(shown)} more with names")
+    if len(places) > _SHOWN:
+        shown.append(f"{len(places):,} more of {len(all_names):,}")
+    elif places:
+        listed = " and ".join(filter(None, (", ".join(places[:-1]), places[-1])))
+        shown.append(f"column{'s' if len(places) > 1 else ''} {listed} of {len(all_names):,}")
+    return ", ".join(shown)
+
+
 def missing_column(name: str, columns: Iterable[str], where: str, hint: str = "") -> FormatError:
-    """Return the error for a column that is not there, with the name that was meant, if one is close."""
-    close = difflib.get_close_matches(name, list(columns), n=1)
-    told = f"did you mean '{close[0]}'?" if close else hint
-    return FormatError(f"{where}: has no column '{name}'." + (f" Hint: {told}" if told else ""))
+    """Return the error for a column that is not there, with the one that was meant, if one is close.
+
+    A name that is no ordinary one may be data, and is called by its position.
+    """
+    names = list(columns)
+    if close := difflib.get_close_matches(name, names, n=1):
+        meant = f"'{close[0]}'" if _is_plain(close[0]) else f"column {names.index(close[0]) + 1}"
+        hint = f"did you mean {meant}?"
+    return FormatError(f"{where}: has no column '{name}'." + (f" Hint: {hint}" if hint else ""))
 
 
 def not_text(name: str, where: str, kind: str) -> FormatError:
@@ -35,11 +111,11 @@ def not_text(name: str, where: str, kind: str) -> FormatError:
 
 def positions(columns: Sequence[str], wanted: Iterable[str], where: str, hint: str = "") -> dict[str, int]:
     """Return where each wanted column stands."""
-    found = {}
+    places = {}
     for name in wanted:
         if name not in columns:
             raise missing_column(name, columns, where, hint)
         if columns.count(name) > 1:
             raise FormatError(f"{where}: has more than one column '{name}'. Hint: rename one of them.")
-        found[name] = columns.index(name)
-    return found
+        places[name] = columns.index(name)
+    return places

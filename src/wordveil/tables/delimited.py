@@ -3,12 +3,13 @@
 import csv
 import io
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
 from wordveil.errors import FormatError
 from wordveil.tables.base import Answers, Chunk, Source, Table, cut
 from wordveil.tables.blocks import TOO_LONG, LineError, blocks_of_lines
-from wordveil.tables.columns import positions
+from wordveil.tables.columns import missing_column, positions
 from wordveil.tokens import LARGEST_TEXT
 
 __all__ = ["Delimited"]
@@ -17,6 +18,12 @@ _INCOMPLETE: Final = "unexpected end of data"
 _NO_QUOTES: Final = "Hint: --no-quotes (quotes=False) reads quotes as ordinary letters."
 _ENDLESS: Final = "is over 16 MiB, or a quote in it is never closed."
 _NO_HEADER: Final = "the first row names the columns; --no-header (header=False) numbers them from 1."
+_OTHER_DELIMITERS: Final = {
+    ";": "semicolons separate its fields, it seems: --delimiter ';' (delimiter=';').",
+    "\t": "tabs separate its fields, it seems: --format tsv (format='tsv').",
+    "|": "vertical bars separate its fields, it seems: --delimiter '|' (delimiter='|').",
+    ",": "commas separate its fields, it seems: --format csv (format='csv').",
+}
 
 
 class Delimited(Table):
@@ -46,11 +53,15 @@ class Delimited(Table):
         """Find the columns as soon as the first row is there: that is the first thing to get wrong."""
         text, keep = self.text, self.kept
         names = first if self._header else [str(number) for number in range(1, len(first) + 1)]
-        places = positions(names, [*text, *keep], self._source.name, _NO_HEADER if self._header else "")
+        wanted, where = [*text, *keep], self._source.name
+        other = next((mark for mark in _OTHER_DELIMITERS if len(first) == 1 and mark in first[0]), None)
+        if other is not None and not {*wanted} <= {*names}:
+            raise missing_column(wanted[0], (), where, _OTHER_DELIMITERS[other])
+        places = positions(names, wanted, where, _NO_HEADER if self._header else "")
         self._places = dict(sorted(places.items(), key=lambda place: place[1]))
         self.text = tuple(name for name in self._places if name in text)
         self.kept = tuple(name for name in self._places if name in keep)
-        self.left_out = tuple(name for name in names if name not in places)
+        self.names = tuple(names)
 
     def _parsed(self) -> Iterator[list[list[str]]]:
         """Yield the rows as they are found, the header among them."""
@@ -103,21 +114,26 @@ class Delimited(Table):
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rows; each must have as many fields as there are columns."""
-        weighed = [self._places[name] for name in self.text if name in self._places]
+        padding = self._source.padding
+        perturbed = [number for number, name in enumerate(self._places) if name in self.text]
         for rows in cut(
             self._groups_of_rows(),
-            lambda row: sum(len(row[place]) for place in weighed),
+            lambda row: sum(max(padding, len(row[number])) for number in perturbed),
+            lambda row: sum(map(len, row)),
             prompt=self._source.prompt,
         ):
-            columns: list[tuple[str, ...]] = list(zip(*rows, strict=True))
-            texts: Answers = {name: list(columns[self._places[name]]) for name in self.text}
-            rest = {name: columns[self._places[name]] for name in self.kept}
+            columns = dict(zip(self._places, zip(*rows, strict=True), strict=True))
+            texts: Answers = {name: list(columns[name]) for name in self.text}
+            rest = {name: columns[name] for name in self.kept}
             yield Chunk(len(rows), texts, rest)
 
-    def _groups_of_rows(self) -> Iterator[list[list[str]]]:
-        yield self._first[1:] if self._header else self._first
+    def _groups_of_rows(self) -> Iterator[list[tuple[str, ...]]]:
+        """Yield the chosen fields of the rows: what is left out is not held any longer."""
+        places = tuple(self._places.values())
+        first = self._first[1:] if self._header else self._first
         self._first = []
-        yield from self._groups
+        for group in chain([first], self._groups):
+            yield [tuple([row[place] for place in places]) for row in group]
 
     def values(self, chunk: Chunk, name: str) -> list[str | None]:
         """Return a kept column of a chunk."""

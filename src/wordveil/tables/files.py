@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import BinaryIO, Final, Literal, cast, get_args
 
 from wordveil.errors import ParameterError
+from wordveil.policy import Policy
 from wordveil.tables.base import Source, Table
 from wordveil.tables.columns import checked_names
 from wordveil.tables.compression import Compression, decompressed
@@ -63,9 +64,11 @@ class Layout:
     def __post_init__(self) -> None:
         if self.format is not None and self.format not in get_args(Format):
             raise ParameterError(f"The format of a table must be one of {', '.join(get_args(Format))}.")
-        given = self.delimiter
-        if given is not None and (len(given) != 1 or given in '"\r\n' or given in "\ud800\udfff"):
-            raise ParameterError("The delimiter must be one character, and no quote or line end.")
+        mark = self.delimiter
+        if mark is not None and (
+            not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n\0' or "\ud800" <= mark <= "\udfff"
+        ):
+            raise ParameterError("The delimiter must be one character, and no quote, NUL or line end.")
 
 
 def recognised(path: PurePath, layout: Layout, other: Format | None = None) -> tuple[Layout, Compression]:
@@ -96,6 +99,7 @@ def open_table(
     compression: Compression = "",
     size: int = 0,
     prompt: bool = False,
+    policy: Policy = Policy(),
 ) -> Table:
     """Return the table in an open file, with the columns that are asked for.
 
@@ -115,6 +119,8 @@ def open_table(
         Its size in bytes, if it is known, for progress.
     prompt : bool
         Hand rows on as they come.
+    policy : Policy
+        What will happen around the words; padding makes answers long, and gives missing texts some.
     """
     chosen, kept = checked_names(text, keep)
     if layout.format == "text":
@@ -122,7 +128,7 @@ def open_table(
             raise ParameterError(f"{name}: plain text has no columns to choose from. Hint: leave them out.")
     elif not chosen:
         raise ParameterError(f"{name}: which column is to be perturbed? Hint: --text COLUMN (text=…).")
-    source = Source(decompressed(file, compression, name), name, file, size, prompt)
+    source = Source(decompressed(file, compression, name), name, file, size, prompt, policy)
     match layout.format:
         case "csv" | "tsv":
             delimiter = layout.delimiter or ("," if layout.format == "csv" else "\t")
@@ -131,7 +137,13 @@ def open_table(
         case "jsonl":
             return JsonLines(source, chosen, kept)
         case "parquet":
-            return Parquet(_seekable(source, compression), chosen, kept)
+            seekable = _seekable(source, compression)
+            try:
+                return Parquet(seekable, chosen, kept)
+            except BaseException:
+                if seekable.file is not file:
+                    seekable.file.close()
+                raise
         case "text":
             return PlainText(source)
         case _:

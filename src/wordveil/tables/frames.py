@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from wordveil.errors import FormatError, MissingExtraError, ParameterError, parameter_error
+from wordveil.errors import FormatError, MissingExtraError, ParameterError, parameter_error, sealed
 from wordveil.perturber import Perturber
-from wordveil.randomness import RunKey, Stream
+from wordveil.randomness import RunKey, Stream, warn_if_insecure
+from wordveil.tables.arrow import bare_schema, first_not_utf8
 from wordveil.tables.columns import checked_names, not_text, positions
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ __all__ = ["perturb_frame"]
 _WHERE = "The frame"
 
 
+@sealed
 def perturb_frame(
     frame: "IntoDataFrameT",
     *,
@@ -26,8 +28,9 @@ def perturb_frame(
 ) -> "IntoDataFrameT":
     """Return a frame of the same kind with the texts made private, and the kept columns as they are.
 
-    All other columns are left out, and so is the index of a pandas frame: they are not protected. Rows keep
-    their order and nulls stay null. The ledger does not know of it.
+    All other columns are left out, and so are the index and `attrs` of a pandas frame and the metadata of an
+    Arrow table: they are not protected. Rows keep their order. Nulls stay null, unless the policy pads. The
+    ledger does not know of it.
 
     Parameters
     ----------
@@ -52,31 +55,50 @@ def perturb_frame(
     """
     if not isinstance(perturber, Perturber):
         raise parameter_error("perturber", "perturb_frame", "be a Perturber", perturber)
+    if stream is not None:
+        if not isinstance(stream, Stream):
+            raise parameter_error("stream", "perturb_frame", "be a Stream, made by secure_stream()", stream)
+        warn_if_insecure(stream, stacklevel=4)
     narwhals = _narwhals()
     chosen, kept = checked_names(text, keep)
     if not chosen:
         raise ParameterError("Which column is to be perturbed? Hint: text=….")
-    try:
-        table = narwhals.from_native(frame, eager_only=True)
-    except TypeError:
-        raise ParameterError(
-            "The 'frame' parameter of perturb_frame must be a pandas, polars or Arrow table in memory. "
-            "Hint: collect() a lazy one; wv.spark.perturb takes Spark's."
-        ) from None
+    table = _opened(frame)
     names = list(table.columns)
     places = positions(names, [*chosen, *kept], _WHERE)
     table = narwhals.maybe_reset_index(table.select([name for name in names if name in places]))
     key = RunKey()
     for name in chosen:
-        texts = _texts(table[name], name)
-        answers = iter(
-            perturber.perturb((each for each in texts if each is not None), stream=stream or key.stream(name))
-        )
-        private = [None if each is None else next(answers) for each in texts]
+        private, _ = perturber.perturb_column(_texts(table[name], name), stream or key.stream(name))
         table = table.with_columns(
             narwhals.new_series(name, private, narwhals.String, backend=table.implementation)
         )
-    return table.to_native()  # type: ignore[no-any-return]  # narwhals gives back what it was given
+    return _bare(table)  # type: ignore[no-any-return]  # narwhals gives back what it was given
+
+
+def _opened(frame: Any) -> Any:
+    """Return a frame as narwhals sees it; refuse what is none, and one with two columns of a name."""
+    narwhals = _narwhals()
+    try:
+        return narwhals.from_native(frame, eager_only=True)
+    except TypeError:
+        raise ParameterError(
+            "The 'frame' parameter of perturb_frame must be a pandas, polars or Arrow table in memory. "
+            "Hint: collect() a lazy one; wv.spark.perturb takes Spark's."
+        ) from None
+    except (narwhals.exceptions.NarwhalsError, ValueError):
+        raise FormatError(f"{_WHERE}: has more than one column of a name. Hint: rename them.") from None
+
+
+def _bare(table: Any) -> Any:
+    """Return the native frame without what travels beside the columns: it tells of those left out."""
+    native = table.to_native()
+    if table.implementation.is_pyarrow():
+        return native.cast(bare_schema(native.schema))
+    if table.implementation.is_pandas_like():
+        native.attrs = {}
+        native.columns.names = [None]
+    return native
 
 
 def _texts(column: Any, name: str) -> list[str | None]:
@@ -85,14 +107,21 @@ def _texts(column: Any, name: str) -> list[str | None]:
     kind = column.dtype
     if kind not in (narwhals.String, narwhals.Object, narwhals.Categorical, narwhals.Unknown):
         raise not_text(name, _WHERE, str(kind))
+    try:
+        values = column.to_list()
+    except UnicodeDecodeError:
+        raise FormatError(f"{_WHERE}, row {_first_bad(column)}: '{name}' is not valid UTF-8.") from None
+    nulls = column.is_null().to_list()
     texts: list[str | None] = []
-    for number, (value, null) in enumerate(
-        zip(column.to_list(), column.is_null().to_list(), strict=True), start=1
-    ):
+    for number, (value, null) in enumerate(zip(values, nulls, strict=True), start=1):
         if not null and not isinstance(value, str):
             raise FormatError(f"{_WHERE}, row {number}: '{name}' is not text.")
         texts.append(None if null else value)
     return texts
+
+
+def _first_bad(column: Any) -> int:
+    return 1 + first_not_utf8(column.to_arrow())
 
 
 def _narwhals() -> Any:

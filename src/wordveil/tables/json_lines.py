@@ -1,9 +1,10 @@
-"""JSON Lines: an object a line. What a record does not hold stays absent, and null stays null."""
+"""JSON Lines: an object per line. Unless padded, what a record lacks stays absent, and null stays null."""
 
 import json
 import re
 import secrets
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, Final, NoReturn
 
 from wordveil.errors import FormatError
@@ -14,6 +15,8 @@ from wordveil.tables.columns import missing_column
 __all__ = ["JsonLines"]
 
 _Record = dict[str, Any]
+_Sized = tuple[_Record, int]
+"""The chosen members of a record, and how long its line was."""
 
 
 class _Number(str):
@@ -50,27 +53,34 @@ class JsonLines(Table):
         super().__init__(source)
         self.text, self.kept = tuple(text), tuple(keep)
         self._chosen = {*text, *keep}
+        self._names: dict[str, None] | None = {}  # of the first records, in their order; None after them
         self._groups = self._parsed()
         self._first = next(self._groups, [])
-        known = dict.fromkeys(name for record in self._first for name in record)
+        known, self._names = dict(self._names), None
         self._missing = {name for name in self._chosen if name not in known}
-        if not source.prompt:  # what has come so far of a pipe may be one record
+        if self._first and not source.prompt:  # what has come so far of a pipe may be one record
             self._check_columns(known)
-        self.left_out = tuple(name for name in known if name not in self._chosen)
+        self.names = tuple(known)
 
     def _check_columns(self, known: Iterable[str]) -> None:
-        if self._first and self._missing:
+        if self._missing:
             raise missing_column(min(self._missing), known, self._source.name)
 
-    def _parsed(self) -> Iterator[list[_Record]]:
+    def _parsed(self) -> Iterator[list[_Sized]]:
         """Yield the records; the first group is where the columns are looked for."""
         for block in blocks_of_lines(self._source.file, self._source.name, prompt=self._source.prompt):
             records = []
             for number, line in enumerate(lines_of(block), block.line):
                 if line and not line.isspace():
-                    records.append(self._record(line, number))
+                    records.append((self._picked(self._record(line, number)), len(line)))
             if records:
                 yield records
+
+    def _picked(self, record: _Record) -> _Record:
+        """Return the chosen members: what is left out is not held any longer."""
+        if self._names is not None:
+            self._names.update(dict.fromkeys(record))
+        return {name: record[name] for name in record if name in self._chosen}
 
     def _record(self, line: str, number: int) -> _Record:
         where = f"{self._source.name}, line {number}"
@@ -91,22 +101,22 @@ class JsonLines(Table):
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the records with their chosen members only."""
-        for records in cut(self._all_groups(), self._letters, prompt=self._source.prompt):
-            chosen = [{name: record[name] for name in record if name in self._chosen} for record in records]
-            texts: Answers = {name: [record.get(name) for record in chosen] for name in self.text}
-            yield Chunk(len(chosen), texts, chosen)
+        for sized in cut(self._all_groups(), self._letters, lambda row: row[1], prompt=self._source.prompt):
+            records = [record for record, _ in sized]
+            texts: Answers = {name: [record.get(name) for record in records] for name in self.text}
+            yield Chunk(len(records), texts, records)
 
-    def _all_groups(self) -> Iterator[list[_Record]]:
-        yield self._first
-        for records in self._groups:
+    def _all_groups(self) -> Iterator[list[_Sized]]:
+        first, self._first = self._first, []
+        for records in chain([first], self._groups):
             if self._missing:
-                self._missing.difference_update(*records)
+                self._missing.difference_update(*(record for record, _ in records))
             yield records
-        if self._source.prompt:
+        if self._source.prompt and first:
             self._check_columns(())
 
-    def _letters(self, record: _Record) -> int:
-        return sum(len(record.get(name) or "") for name in self.text)
+    def _letters(self, row: _Sized) -> int:
+        return sum(max(self._source.padding, len(row[0].get(name) or "")) for name in self.text)
 
     def values(self, chunk: Chunk, name: str) -> list[str | None]:
         """Return a kept column of a chunk; what is no text, as it is written."""
@@ -114,15 +124,17 @@ class JsonLines(Table):
         return [each if each is None or type(each) is str else _written(each) for each in found]
 
     def encode(self, chunk: Chunk, answers: Answers) -> bytes:
-        """Return an object a line; what is absent in a record stays absent."""
+        """Return an object a line; what is absent in a record stays absent, unless it is padded.
+
+        If it is, the texts come first: the place of a member that was added would give it away.
+        """
+        fills = self._source.policy.pads_nulls
+        first = dict.fromkeys(answers) if fills else {}
         lines = []
         for number, record in enumerate(chunk.rest):
-            changed = {name: answers[name][number] for name in answers if name in record}
-            lines.append(self._line(record | changed))
+            changed = {name: answers[name][number] for name in answers if fills or name in record}
+            lines.append(f"{_written(first | record | changed)}\n")
         return "".join(lines).encode("utf-8")
-
-    def _line(self, record: _Record) -> str:
-        return f"{_written(record)}\n"
 
 
 def _written(value: Any) -> str:

@@ -5,14 +5,17 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, Final
 
 from wordveil.errors import FormatError, MissingExtraError
-from wordveil.tables.base import Answers, Chunk, Source, Table
+from wordveil.tables.arrow import bare_field, first_not_utf8
+from wordveil.tables.base import CHUNK_BYTES, CHUNK_ROWS, Answers, Chunk, Source, Table
 from wordveil.tables.blocks import TOO_LONG
 from wordveil.tables.columns import not_text, positions
 from wordveil.tokens import LARGEST_TEXT
 
 __all__ = ["Parquet"]
 
-_CHUNK_ROWS: Final = 1024
+_GROUP_BYTES: Final = 64 << 20  # of a row group that is held in memory to be written
+_BUFFER_BYTES: Final = 1 << 20
+_ENCRYPTED: Final = b"PARE"
 
 
 def _pyarrow() -> Any:
@@ -25,34 +28,56 @@ def _pyarrow() -> Any:
 
 
 class Parquet(Table):
-    """A Parquet file. A dictionary-encoded text column becomes a plain one; file metadata is not written.
+    """A Parquet file. A dictionary-encoded text column becomes a plain one; no metadata is written.
 
-    One row group at a time is held in memory when the output is put together.
+    Row groups are those of the input, but for empty ones, and for those over 64 MiB, which are cut: one at a
+    time is held in memory when the output is put together.
     """
 
     def __init__(self, source: Source, text: list[str], keep: list[str]) -> None:
         super().__init__(source)
         self._arrow = _pyarrow()
+        self._check_kind()
         try:
-            self._file = self._arrow.parquet.ParquetFile(source.file)
-        except (self._arrow.ArrowException, OSError):
-            raise FormatError(f"{source.name}: is no Parquet file, or is damaged.") from None
+            # With a buffer a column is read page by page, without one a row group at a time.
+            self._file = self._arrow.parquet.ParquetFile(source.file, buffer_size=_BUFFER_BYTES)
+        except (self._arrow.ArrowException, OSError) as error:
+            raise self._unreadable(error, "is no Parquet file, or is damaged") from None
         schema = self._file.schema_arrow
         places = positions(schema.names, [*text, *keep], source.name)
         names = sorted(places, key=lambda name: places[name])
         self.text = tuple(name for name in names if name in text)
         self.kept = tuple(name for name in names if name in keep)
-        self.left_out = tuple(name for name in schema.names if name not in places)
+        self.names = tuple(schema.names)
         self._schema = self._arrow.schema([self._field(schema.field(name)) for name in names])
         self._rows_read = 0
+
+    def _check_kind(self) -> None:
+        file = self._source.file
+        if not file.seek(0, io.SEEK_END):
+            raise FormatError(f"{self._source.name}: is empty. Hint: is it the right file?")
+        file.seek(-min(len(_ENCRYPTED), file.tell()), io.SEEK_END)
+        if file.read(len(_ENCRYPTED)) == _ENCRYPTED:
+            raise self._encrypted()
+        file.seek(0)
+
+    def _encrypted(self) -> FormatError:
+        return FormatError(f"{self._source.name}: is encrypted. Hint: decrypt it first.")
+
+    def _unreadable(self, error: Exception, what: str) -> FormatError:
+        # Arrow has no class of its own for it: a file may have a plain footer and encrypted columns.
+        if "crypt" in str(error):
+            return self._encrypted()
+        return FormatError(f"{self._source.name}: {what}.")
 
     def _field(self, field: Any) -> Any:
         types = self._arrow.types
         if field.name not in self.text:
-            return field
+            return bare_field(field)
         kind = field.type.value_type if types.is_dictionary(field.type) else field.type
-        if types.is_null(kind):
-            return self._arrow.field(field.name, kind)
+        if types.is_null(kind):  # a column without any value; padding gives it some
+            filled = self._arrow.string() if self._source.policy.pads_nulls else kind
+            return self._arrow.field(field.name, filled)
         if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
             raise not_text(field.name, self._source.name, str(kind))
         return self._arrow.field(field.name, kind, field.nullable)
@@ -67,16 +92,28 @@ class Parquet(Table):
         """Yield the rows, never across the end of a row group."""
         for group in range(self._file.num_row_groups):
             batches = self._file.iter_batches(
-                batch_size=_CHUNK_ROWS, row_groups=[group], columns=self._schema.names
+                batch_size=self._batch_rows(group), row_groups=[group], columns=self._schema.names
             )
             try:
                 for batch in batches:
                     if batch.num_rows:
                         yield self._chunk(group, batch)
-            except (self._arrow.ArrowException, OSError):
-                raise FormatError(
-                    f"{self._source.name}, row {self._rows_read + 1} or later: is damaged."
-                ) from None
+            except (self._arrow.ArrowException, OSError) as error:
+                where = f"row {self._rows_read + 1} or later"
+                raise self._unreadable(error, f"{where}: is damaged") from None
+
+    def _batch_rows(self, group: int) -> int:
+        """Return how many rows of a group make a chunk that is not too large."""
+        facts = self._file.metadata.row_group(group)
+        columns = [facts.column(number) for number in range(facts.num_columns)]
+        chosen = {*self._schema.names}
+        size = sum(
+            column.total_uncompressed_size
+            for column in columns
+            if column.path_in_schema in chosen or column.path_in_schema.split(".")[0] in chosen
+        )
+        row = max(1, size // max(1, facts.num_rows), self._source.padding * len(self.text))
+        return min(CHUNK_ROWS, max(1, CHUNK_BYTES // int(row)))
 
     def _chunk(self, group: int, batch: Any) -> Chunk:
         texts: Answers = {name: self._texts(batch.column(name)) for name in self.text}
@@ -93,10 +130,8 @@ class Parquet(Table):
         try:
             texts: list[str | None] = column.to_pylist()
         except UnicodeDecodeError:
-            for number, value in enumerate(column, self._rows_read + 1):
-                if value.is_valid and not _is_utf8(value.as_buffer().to_pybytes()):
-                    raise FormatError(f"{self._source.name}, row {number}: is not valid UTF-8.") from None
-            raise
+            row = self._rows_read + first_not_utf8(column) + 1
+            raise FormatError(f"{self._source.name}, row {row}: is not valid UTF-8.") from None
         return texts
 
     def encode(self, chunk: Chunk, answers: Answers) -> bytes:
@@ -123,16 +158,17 @@ class Parquet(Table):
     assembled = True
 
     def assemble(self, parts: BinaryIO, target: BinaryIO) -> None:
-        """Write the Parquet file, with the row groups of the input."""
+        """Write the Parquet file, with the row groups of the input unless they are too large to hold."""
         with self._arrow.parquet.ParquetWriter(target, self._schema, compression=self._codecs()) as writer:
             batches: list[Any] = []
-            current = 0
+            current = size = 0
             for group, batch in self._read_parts(parts):
-                if group != current and batches:
+                if batches and (group != current or size >= _GROUP_BYTES):
                     self._write_group(writer, batches)
-                    batches = []
+                    batches, size = [], 0
                 current = group
                 batches.append(batch)
+                size += batch.nbytes
             if batches:
                 self._write_group(writer, batches)
 
@@ -154,11 +190,3 @@ class Parquet(Table):
     def _write_group(self, writer: Any, batches: list[Any]) -> None:
         table = self._arrow.Table.from_batches(batches, self._schema)
         writer.write_table(table, row_group_size=max(1, table.num_rows))
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -23,7 +23,10 @@ class PlainText(Table):
     def chunks(self) -> Iterator[Chunk]:
         """Yield the lines."""
         blocks = blocks_of_lines(self._source.file, self._source.name, prompt=self._source.prompt)
-        for lines in cut(map(lines_of, blocks), len, prompt=self._source.prompt):
+        padding = self._source.padding
+        for lines in cut(
+            map(lines_of, blocks), lambda line: max(len(line), padding), len, prompt=self._source.prompt
+        ):
             yield Chunk(len(lines), {LINE: [*lines]}, None)
 
     def encode(self, chunk: Chunk, answers: Answers) -> bytes:  # noqa: ARG002  # the contract

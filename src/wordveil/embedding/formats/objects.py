@@ -12,11 +12,12 @@ __all__ = ["from_gensim", "from_spacy"]
 
 
 def from_gensim(
-    keyed_vectors: Any, *, options: ReadOptions = ReadOptions(), name: str = "gensim"
+    keyed_vectors: Any, *, options: ReadOptions = ReadOptions(), name: str = "gensim", public: bool = False
 ) -> Embedding:
     """Return the words and vectors of a gensim `KeyedVectors`, or of a model that has some as `.wv`.
 
-    Repeated and unprintable words are left out, unless `options` are strict.
+    Repeated and unprintable words are left out, unless `options` are strict. `public` declares that the
+    vectors were not made from the private text.
     """
     vectors = getattr(keyed_vectors, "wv", keyed_vectors)
     words = getattr(vectors, "index_to_key", None)
@@ -25,14 +26,16 @@ def from_gensim(
             "The 'keyed_vectors' parameter of from_gensim must be a gensim KeyedVectors. "
             f"Got a {type(keyed_vectors).__name__} instead."
         )
-    return _collect([str(word) for word in words], np.asarray(vectors.vectors), options, name)
+    return _collect([str(word) for word in words], np.asarray(vectors.vectors), options, name, public)
 
 
-def from_spacy(pipeline: Any, *, options: ReadOptions = ReadOptions(), name: str = "spacy") -> Embedding:
+def from_spacy(
+    pipeline: Any, *, options: ReadOptions = ReadOptions(), name: str = "spacy", public: bool = False
+) -> Embedding:
     """Return the words and vectors of a spaCy pipeline or of its `Vocab`.
 
     Several words may share a row of spaCy's table; each of them gets that vector. Words whose text is not
-    in the string store are left out.
+    in the string store are left out. `public` declares that the vectors were not made from the private text.
     """
     vocab = getattr(pipeline, "vocab", pipeline)
     vectors = getattr(vocab, "vectors", None)
@@ -44,11 +47,11 @@ def from_spacy(pipeline: Any, *, options: ReadOptions = ReadOptions(), name: str
     known = [(vocab.strings[key], row) for key, row in vectors.key2row.items() if key in vocab.strings]
     known.sort(key=lambda pair: pair[1])
     data = np.asarray(vectors.data)[[row for _, row in known]]
-    return _collect([word for word, _ in known], data, options, name)
+    return _collect([word for word, _ in known], data, options, name, public)
 
 
-def _collect(words: list[str], vectors: Any, options: ReadOptions, name: str) -> Embedding:
+def _collect(words: list[str], vectors: Any, options: ReadOptions, name: str, public: bool) -> Embedding:
     collector = Collector(vectors.shape[1], options, len(words))
     collector.add(words, vectors)
-    embedding, _ = collector.finish(Provenance(name=name))
+    embedding, _ = collector.finish(Provenance(name=name), public=public)
     return embedding

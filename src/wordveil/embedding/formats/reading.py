@@ -11,7 +11,8 @@ from wordveil.embedding.formats.selection import Collector, ReadOptions, Summary
 from wordveil.embedding.formats.text import parse_header, read_text
 from wordveil.embedding.formats.word2vec_binary import read_word2vec_binary
 from wordveil.embedding.vectors import Embedding, Provenance
-from wordveil.errors import FormatError, ParameterError
+from wordveil.errors import FormatError, ParameterError, sealed
+from wordveil.folders import checked_path
 
 __all__ = ["FORMATS", "Format", "detect_format", "read_embedding"]
 
@@ -19,6 +20,7 @@ Format = Literal["glove", "word2vec", "word2vec-binary", "fasttext", "npy", "npz
 FORMATS: Final[tuple[str, ...]] = get_args(Format)
 
 
+@sealed
 def read_embedding(
     path: str | Path,
     *,
@@ -27,6 +29,7 @@ def read_embedding(
     row_words: str | Path | None = None,
     options: ReadOptions = ReadOptions(),
     provenance: Provenance | None = None,
+    public: bool = False,
 ) -> tuple[Embedding, Summary]:
     r"""Read vectors from a file and tell what was left out.
 
@@ -45,26 +48,28 @@ def read_embedding(
         What to keep.
     provenance : Provenance, optional
         By default the file's name as name and source.
+    public : bool
+        Declares that the file was not made from the private text; without it there is a PrivacyWarning.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "tiny.txt"
     >>> _ = file.write_text("cat 1.0 0.5\ndog 0.9 0.4\n")
-    >>> embedding, summary = read_embedding(file)
+    >>> embedding, summary = read_embedding(file, public=True)
     >>> embedding.words, summary.sentences()
     (('cat', 'dog'), [])
     """
     if format is not None and format not in FORMATS:
         raise ParameterError(f"The 'format' parameter of read_embedding must be one of {', '.join(FORMATS)}.")
-    path = Path(path)
-    listed = None if row_words is None else Path(row_words)
+    path = checked_path(path, "path", "read_embedding")
+    listed = None if row_words is None else checked_path(row_words, "row_words", "read_embedding")
     with open_source(path, member) as source:
         kind = format or detect_format(source)
         if listed is not None and kind != "npy":
             raise ParameterError("Row words (--row-words) go with an .npy file only.")
         collector = _read(kind, source, options, listed)
-    return collector.finish(provenance or _by_name(path))
+    return collector.finish(provenance or _by_name(path), public=public)
 
 
 def _by_name(path: Path) -> Provenance:

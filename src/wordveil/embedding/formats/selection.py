@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.embedding.arrays import first_not_finite, locked, row_norms
-from wordveil.embedding.vectors import Embedding, Provenance, is_plain_word
+from wordveil.embedding.vectors import Embedding, Provenance, is_plain_word, warn_unless_public
 from wordveil.errors import FormatError, check_whole
 
 __all__ = ["Collector", "Progress", "ReadOptions", "Summary"]
@@ -127,9 +127,8 @@ class Collector:
             kept = kept.astype(np.float32, copy=False)
         bad = first_not_finite(kept)
         if bad is not None:
-            raise FormatError(
-                f"The vector of '{words[sources[bad]]}' holds a value that is not a finite number."
-            )
+            number = self._offered - len(words) + sources[bad] + 1
+            raise FormatError(f"The vector of word {number:,} holds a value that is not a finite number.")
         self._matrix[targets] = kept
 
     def _places(self, words: list[str]) -> tuple[list[int], list[int]]:
@@ -169,8 +168,8 @@ class Collector:
         # In place: realloc moves pages, it does not copy them, so the peak stays at one matrix.
         self._matrix.resize((rows, self.dim), refcheck=False)
 
-    def finish(self, provenance: Provenance) -> tuple[Embedding, Summary]:
-        """Return the embedding and what was left out."""
+    def finish(self, provenance: Provenance, *, public: bool = False) -> tuple[Embedding, Summary]:
+        """Return the embedding and what was left out; warn unless it is declared `public`."""
         if len(self._index) < 2:
             raise FormatError(
                 f"An embedding must have at least 2 words; {len(self._index)} would be left. "
@@ -179,19 +178,18 @@ class Collector:
         self._resize(len(self._index))
         words = tuple(self._index)
         if self._options.unit:
-            _scale_to_unit(self._matrix, words)
+            _scale_to_unit(self._matrix)
         wanted = self._options.only
         missing = 0 if wanted is None else len(wanted) - len(words)
-        return Embedding._adopt(words, locked(self._matrix), provenance), Summary(
-            **self._counts, missing=missing
-        )
+        embedding = Embedding._adopt(words, locked(self._matrix), provenance, public=public)
+        return warn_unless_public(embedding, stacklevel=4), Summary(**self._counts, missing=missing)
 
 
-def _scale_to_unit(matrix: NDArray[np.float32], words: tuple[str, ...]) -> None:
+def _scale_to_unit(matrix: NDArray[np.float32]) -> None:
     norms = row_norms(matrix)
     if not norms.all():
         raise FormatError(
-            f"The vector of '{words[int(norms.argmin())]}' is zero and can't be scaled to length 1. "
-            "Hint: leave the word out with a word list."
+            f"The vector of word {int(norms.argmin()) + 1:,} of those that are kept is zero and can't be "
+            "scaled to length 1. Hint: leave the word out with a word list."
         )
     np.divide(matrix, norms[:, None], out=matrix, casting="same_kind")

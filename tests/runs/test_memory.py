@@ -1,0 +1,85 @@
+"""Memory does not grow with the number of rows, however wide they are or however far they are padded."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+WIDE = "x" * (1 << 20)
+LIMIT = 400 << 20
+COMMAND = """
+import sys
+import wordveil as wv
+source, target, keep, pad_to = sys.argv[1:]
+emb = wv.load_embedding().project(10)
+veil = wv.Perturber(wv.Laplace(emb, 6.0), wv.Policy(pad_to=int(pad_to) if pad_to else None))
+run = wv.perturb_file(source, target, perturber=veil, text="message", keep=keep.split())
+print(run.rows)
+"""
+
+
+def csv(path: Path, rows: int) -> None:
+    with path.open("w") as file:
+        file.write("message,wide\n")
+        for _ in range(rows):
+            file.write(f"book a flight,{WIDE}\n")
+
+
+def jsonl(path: Path, rows: int) -> None:
+    with path.open("w") as file:
+        for _ in range(rows):
+            file.write(json.dumps({"message": "book a flight", "wide": WIDE}) + "\n")
+
+
+def parquet(path: Path, rows: int) -> None:
+    batch = pa.table({"message": ["book a flight"] * 50, "wide": [WIDE] * 50})
+    with pq.ParquetWriter(path, batch.schema, use_dictionary=False, compression="snappy") as writer:
+        for _ in range(rows // 50):
+            writer.write_table(batch)
+
+
+def peak(source: Path, keep: str, pad_to: str = "") -> int:
+    """Return the most memory that a process of its own ever had, in bytes."""
+    target = source.with_name(f"out{source.suffix}")
+    target.unlink(missing_ok=True)
+    for beside in source.parent.glob("out.*.json"):
+        beside.unlink()
+    with subprocess.Popen(
+        [sys.executable, "-c", COMMAND, str(source), str(target), keep, pad_to], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    assert isinstance(usage, resource.struct_rusage)
+    return usage.ru_maxrss * 1024
+
+
+@pytest.mark.parametrize("keep", ["", "wide"], ids=["left out", "kept"])
+@pytest.mark.parametrize("write", [csv, jsonl, parquet])
+def test_records_of_a_mebibyte(write: Callable[[Path, int], None], keep: str, tmp_path: Path) -> None:
+    source = tmp_path / f"in.{write.__name__}"
+    write(source, 300)
+    few = peak(source, keep)
+    write(source, 900)
+    many = peak(source, keep)
+    assert many < LIMIT
+    assert many < few + (40 << 20)  # 600 records more would show
+
+
+def test_texts_that_are_padded_very_far(tmp_path: Path) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text("message\n" + "tea\n" * 20)
+    few = peak(source, "", "100000")
+    source.write_text("message\n" + "tea\n" * 60)
+    many = peak(source, "", "100000")
+    assert many < LIMIT
+    assert many < few + (40 << 20)

@@ -1,0 +1,98 @@
+"""Noise from a seed never goes unsaid, and nothing falls back to it."""
+
+import io
+import random
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+import wordveil as wv
+from wordveil.runs import perturb_pipe
+
+SEEDED = "The noise comes from a seed"
+
+
+@dataclass(frozen=True)
+class Watching(wv.Mechanism):
+    """Notes every stream that reaches it."""
+
+    embedding: wv.Embedding
+    streams: list[wv.Stream] = field(default_factory=list)
+
+    @property
+    def guarantee(self) -> wv.Guarantee:
+        return wv.Laplace(self.embedding, 1.0).guarantee
+
+    def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
+        self.streams.append(stream)
+        return np.asarray(stream.normals((len(ids),)) * 1e6, dtype=np.int64) % len(self.embedding)
+
+
+def texts(veil: wv.Perturber, folder: Path, source: Any = None) -> object:
+    return veil.perturb(["tea " * 40], stream=source and source.stream())
+
+
+def one_text(veil: wv.Perturber, folder: Path, source: Any = None) -> object:
+    return veil("tea " * 40, stream=source and source.stream())
+
+
+def file(veil: wv.Perturber, folder: Path, source: Any = None) -> object:
+    (folder / "in.txt").write_text("tea " * 40)
+    options: dict[str, Any] = {"perturber": veil, "key": source, "force": True}
+    return wv.perturb_file(folder / "in.txt", folder / "out.txt", **options).output.read_text()
+
+
+def frame(veil: wv.Perturber, folder: Path, source: Any = None) -> object:
+    table = pd.DataFrame({"m": ["tea " * 40]})
+    return wv.perturb_frame(table, perturber=veil, text="m", stream=source and source.stream())["m"][0]
+
+
+def pipe(veil: wv.Perturber, folder: Path, source: Any = None) -> object:
+    out = io.BytesIO()
+    layout = wv.Layout("text")
+    perturb_pipe(io.BytesIO(b"tea " * 40), out, "in", perturber=veil, layout=layout, key=source)
+    return out.getvalue()
+
+
+WAYS = [texts, one_text, file, frame, pipe]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_seed_from_python_raises_a_warning(way: Any, small: wv.Embedding, tmp_path: Path) -> None:
+    with pytest.warns(wv.PrivacyWarning, match=SEEDED):
+        way(wv.Perturber(Watching(small)), tmp_path, wv.insecure_key(1))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_default_is_secure_whatever_else_is_known(
+    way: Any, small: wv.Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the clock stopped and every ordinary generator seeded, two runs still share nothing."""
+    for name in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns"):
+        monkeypatch.setattr(time, name, lambda: 1_000_000_000)
+    mechanism = Watching(small)
+    answers = []
+    for _ in range(2):
+        random.seed(0)
+        np.random.seed(0)  # noqa: NPY002  # what an attacker would wish for
+        answers.append(way(wv.Perturber(mechanism), tmp_path))
+    assert answers[0] != answers[1]
+    assert mechanism.streams
+    assert all(stream.secure for stream in mechanism.streams)
+
+
+@pytest.mark.parametrize("wrong", [7, "key", object()])
+def test_what_is_no_source_of_noise_is_refused(wrong: Any, small: wv.Embedding, tmp_path: Path) -> None:
+    veil = wv.Perturber(Watching(small))
+    with pytest.raises(wv.ParameterError, match="'stream' parameter of perturb must be a Stream"):
+        veil.perturb(["tea"], stream=wrong)
+    with pytest.raises(wv.ParameterError, match="'key' parameter of perturb_file must be a RunKey"):
+        wv.perturb_file(tmp_path / "in.txt", tmp_path / "out.txt", perturber=veil, key=wrong)
+    with pytest.raises(wv.ParameterError, match="'stream' parameter of perturb_frame must be a Stream"):
+        wv.perturb_frame(pd.DataFrame({"m": ["tea"]}), perturber=veil, text="m", stream=wrong)

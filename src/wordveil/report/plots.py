@@ -15,6 +15,8 @@ __all__ = ["draw_noise", "figure_class"]
 
 _FORMATS: Final = (".png", ".svg")
 _SHARES: Final = (0.5, 0.9)
+_DPI: Final = 150  # sharp at the width of a page
+_TITLE_HEIGHT: Final = 0.07  # of the figure: a panel's own title and the gaps around it
 _BLUE, _ORANGE, _GREY = "#0072b2", "#d55e00", "#bbbbbb"  # told apart by colour-blind readers and in grey
 
 
@@ -32,18 +34,24 @@ def draw_noise(
     if axes[0] == axes[1] or not all(1 <= axis <= embedding.dim for axis in axes):
         raise ParameterError(f"The axes of the picture must be two different ones of 1 to {embedding.dim}.")
     make_figure = figure_class()
+    from wordveil.report.labels import label_points
+
     plane = _plane(embedding, axes)
-    figure = make_figure(figsize=(11, 4.4), layout="constrained")
+    figure = make_figure(figsize=(11, 4.4), dpi=_DPI, layout="compressed")
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
     for panel, value, colour in zip(panels, (0.0, lam), (_BLUE, _ORANGE), strict=True):
         _draw_panel(panel, plane, Metric.from_embedding(plane, value), epsilon, words, colour)
         panel.set_xlabel(f"principal axis {axes[0]}")
         panel.set_ylabel(f"principal axis {axes[1]}")
+    label_points(figure, panels, {word: plane.vector(word) for word in words})
     figure.suptitle(
         f"Mechanisms on these two axes at the same ε = {epsilon:g}: "
-        "where half (solid) and 90% (dashed) of the noise falls"
+        "where half (solid) and 90% (dashed) of the noise falls",
+        y=panels[0].get_position().y1 + _TITLE_HEIGHT,
+        va="bottom",
     )
-    figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
+    metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
+    figure.savefig(path, dpi=_DPI, bbox_inches="tight", metadata=metadata)
 
 
 def _plane(embedding: Embedding, axes: tuple[int, int]) -> Embedding:
@@ -68,10 +76,6 @@ def _draw_panel(
         centre = plane.vector(word)
         for share, style in zip(_SHARES, ("-", "--"), strict=True):
             panel.plot(*(centre + contour(metric, epsilon, share)).T, style, color=colour, linewidth=1.2)
-        panel.annotate(
-            word, centre, fontsize=9, ha="center", va="center",
-            bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.8},
-        )  # fmt: skip
     panel.set_aspect("equal")
     name = "Laplace" if metric.lam == 0.0 else "Mahalanobis"
     panel.set_title(f"{name}, λ = {metric.lam:g}")

@@ -1,5 +1,11 @@
-"""Words a second of the search against the size of the vocabulary, its dimensions and the threads."""
+"""Words a second of the search against the size of the vocabulary, its dimensions and the threads.
 
+    python -m benchmarks.scaling
+
+draws the picture again from what `benchmarks.searching` recorded.
+"""
+
+import json
 import os
 import time
 from pathlib import Path
@@ -16,6 +22,8 @@ from wordveil.report.plots import figure_class
 
 SIZES = (1_000, 3_000, 10_000, 33_000, 100_000, 200_000, 341_000)
 DIMS = (25, 50, 100, 200, 300)
+RECORD = Path("benchmarks/results/searching.json")
+FIGURE = Path("docs/speed")
 
 
 def scaling(embedding: wv.Embedding, large: str | None) -> list[dict[str, Any]]:
@@ -82,7 +90,9 @@ def draw_scaling(rows: list[dict[str, Any]], path: Path) -> None:
         )  # fmt: skip
         panel.set_title(f"{series}" if axis == "dims" else f"vocabulary, {series}")
         ticks = sorted({row[axis] for row in mine})
-        panel.set_xticks(ticks, [f"{tick:,}" for tick in ticks], rotation=30, fontsize=8)
+        labels = [f"{tick:,}" for tick in ticks]
+        panel.set_xticks(ticks, labels, rotation=30, ha="right", rotation_mode="anchor", fontsize=8)
+        label_words_a_second(panel.yaxis)
         panel.minorticks_off()
         panel.set_xlabel("words in the vocabulary" if axis == "words" else "dimensions")
         panel.set_ylabel("words a second")
@@ -90,3 +100,15 @@ def draw_scaling(rows: list[dict[str, Any]], path: Path) -> None:
         panel.legend(fontsize=8)
     figure.savefig(path.with_suffix(".png"), dpi=130)
     path.with_suffix(".svg").write_text(svg_of(figure), encoding="utf-8")
+
+
+def label_words_a_second(axis: Any) -> None:
+    """Put labels at 1, 2 and 5 times each power of ten: one decade alone has only one power."""
+    from matplotlib.ticker import LogLocator, StrMethodFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+
+
+if __name__ == "__main__":
+    draw_scaling(json.loads(RECORD.read_text())["scaling"], FIGURE)

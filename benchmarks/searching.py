@@ -27,7 +27,7 @@ from sklearn.neighbors import NearestNeighbors
 
 import wordveil as wv
 from benchmarks.reading import memory
-from benchmarks.scaling import draw_scaling, scaling
+from benchmarks.scaling import FIGURE, RECORD, draw_scaling, scaling
 from wordveil.nearest import SingleSearch, kernels, screened
 from wordveil.nearest.integers import IntegerProduct
 from wordveil.nearest.screened import ScreenedSearch
@@ -40,8 +40,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--words", type=int, default=12_288)
     parser.add_argument("--passes", type=int, default=7)
-    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/searching.json"))
-    parser.add_argument("--figure", type=Path, default=Path("docs/speed"))
+    parser.add_argument("--out", type=Path, default=RECORD)
+    parser.add_argument("--figure", type=Path, default=FIGURE)
     parser.add_argument("--large", metavar="VECTORS", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.large:

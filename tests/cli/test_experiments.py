@@ -5,10 +5,14 @@ import gzip
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
+from wordveil.cli.experiment import app
 from wordveil.cli.main import main
+from wordveil.engines.base import perturbed_texts
 
 OPTIONS = ["--epsilons", "5,10,20", "--lams", "0,1", "--draws", "10", "--words", "64", "--dims", "20"]
 
@@ -139,6 +143,55 @@ def test_utility(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         main(["experiment", "utility", str(tmp_path / "sms.tsv"), *options, "--json", "--test", "clean"]) == 0
     )
     json.loads(capsys.readouterr().out)
+
+
+def test_no_perturbed_text_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    perturbed: list[str] = []
+
+    def watched(*arguments: Any) -> Any:
+        answers, report = perturbed_texts(*arguments)
+        perturbed.extend(text for text in answers["text"] if text is not None)
+        return answers, report
+
+    monkeypatch.setattr("wordveil.evaluation.utility.perturbed_texts", watched)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "sms.tsv").write_text("spam\twin free money now\nham\tsee you at home\n" * 10)
+    arguments = [
+        str(tmp_path / "in" / "sms.tsv"),
+        "--epsilons",
+        "1",
+        "--lams",
+        "1",
+        "--out",
+        str(tmp_path / "o"),
+    ]
+    assert main(["experiment", "utility", *arguments]) == 0
+    assert len(set(perturbed)) > 90
+    told = capsys.readouterr()
+    written = [
+        path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.parent.name != "in"
+    ]
+    assert len(written) == 7
+    for text in perturbed:
+        assert not any(text.encode() in data for data in [*written, told.out.encode(), told.err.encode()])
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("privacy", ["Public words only"]),
+        ("density", ["the texts' words", "not for release if the texts are private"]),
+        ("utility", ["perturbed texts must not be released", "temporary file", "only scores are written"]),
+    ],
+)
+def test_what_is_said_of_a_seed(command: str, told: list[str]) -> None:
+    commands: Any = get_command(app)
+    (text,) = (option.help for option in commands.commands[command].params if option.name == "seed")
+    assert all(part in text for part in told)
+    assert ("Public words only" in text) == (command == "privacy")
 
 
 def test_a_data_set_of_the_paper_stands_beside_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

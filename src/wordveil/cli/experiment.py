@@ -48,7 +48,27 @@ __all__ = ["app"]
 app: Final = typer.Typer(help="The paper's experiments: tables, figures, verdicts.", no_args_is_help=True)
 
 Workers = Annotated[int | None, typer.Option(metavar="N", help="Threads (default: one per core).")]
-Seed = Annotated[int, typer.Option(metavar="N", help="Public words only, so that a seed is no secret.")]
+PublicSeed = Annotated[
+    int, typer.Option("--seed", metavar="N", help="Public words only, so that a seed is no secret.")
+]
+PictureSeed = Annotated[
+    int,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        help="Makes the picture repeatable: which of the texts' words it counts, and their draws. "
+        "The picture is not for release if the texts are private.",
+    ),
+]
+TextSeed = Annotated[
+    int,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        help="Makes the splits and the noise repeatable, so the perturbed texts must not be released. They "
+        "stay in memory (for fastText outside of Linux, in a temporary file); only scores are written.",
+    ),
+]
 Out = Annotated[Path | None, typer.Option(help="Write the tables, figures and the page into this folder.")]
 EPSILONS: Final = "1,5,10,20,40"
 LAMS: Final = "0,0.25,0.5,0.75,1"
@@ -73,7 +93,7 @@ def privacy(
         bool, typer.Option("--compare-paper", help="Put the paper's numbers beside ours.")
     ] = False,
     out: Out = None,
-    seed: Seed = 0,
+    seed: PublicSeed = 0,
     workers: Workers = None,
     device: Device = "auto",
     as_json: Json = False,
@@ -132,7 +152,7 @@ def density(
         bool, typer.Option("--compare-paper", help="Put the paper's numbers beside ours.")
     ] = False,
     out: Out = None,
-    seed: Seed = 0,
+    seed: PictureSeed = 0,
     workers: Workers = None,
     device: Device = "auto",
     as_json: Json = False,
@@ -192,7 +212,7 @@ def utility_(
     ] = None,
     repetitions: Annotated[int, typer.Option(metavar="N", help="Splits and draws.")] = 5,
     out: Out = None,
-    seed: Seed = 0,
+    seed: TextSeed = 0,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:

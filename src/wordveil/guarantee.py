@@ -30,7 +30,7 @@ __all__ = [
 
 _RANKS: Final = (1, 10, 100)
 _SAMPLE: Final = 1000
-_BLOCK_ROWS: Final = 4096
+_BLOCK_ROWS: Final = 1024  # times a sample of 1,000 words, a few such tables at once: tens of MB
 _WIDTH: Final = 100
 _STRONG: Final = 1.1
 _MODERATE: Final = 5.0

@@ -26,7 +26,7 @@ CSV = "id,message,label\n4711,Book a flight to Zanzibar,ham\n4712,tea at noon,sp
 # At this ε the small vocabulary stays as it is, and the command says what that is worth.
 STRENGTH = (
     "strength: 100.0% of public words come out unchanged (99.8% to 100.0%, measured); proven: "
-    "exp(840,461,366.7) at most between a typical word and its nearest one"
+    "exp(843,733,039.6) at most between a typical word and its nearest one"
 )
 WEAK = (
     "wordveil: warning: This setting protects next to nothing: 100.0% of public words come out unchanged. "

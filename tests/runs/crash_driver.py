@@ -135,7 +135,7 @@ def committed_bytes(folder: Path, suffix: str) -> bytes:
     size = 0
     if (work / "journal").exists():
         for line in (work / "journal").read_bytes().split(b"\n")[:-1]:
-            kind, facts = json.loads(line)
+            kind, facts, _ = json.loads(line)
             size = facts["size"] if kind == "commit" else size
     return (work / "part").read_bytes()[:size] if (work / "part").exists() else b""
 

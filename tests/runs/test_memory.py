@@ -67,12 +67,12 @@ def peak(source: Path, keep: str, pad_to: str = "") -> int:
 @pytest.mark.parametrize("write", [csv, jsonl, parquet])
 def test_records_of_a_mebibyte(write: Callable[[Path, int], None], keep: str, tmp_path: Path) -> None:
     source = tmp_path / f"in.{write.__name__}"
-    write(source, 300)
+    write(source, 150)
     few = peak(source, keep)
-    write(source, 900)
+    write(source, 450)
     many = peak(source, keep)
     assert many < LIMIT
-    assert many < few + (40 << 20)  # 600 records more would show
+    assert many < few + (40 << 20)  # 300 records more would show
 
 
 def test_texts_that_are_padded_very_far(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 import wordveil as wv
 from wordveil.runs import run as run_module
+from wordveil.runs.work import Work
 
 DRIVER = Path(__file__).parent / "crash_driver.py"
 SCRIPT = shutil.which("wordveil", path=str(Path(sys.executable).parent)) or "wordveil is not installed"
@@ -124,10 +125,9 @@ def test_a_line_of_the_journal_that_was_cut_off_is_no_commit(tmp_path: Path, sto
 
 def test_with_nothing_to_resume_it_begins_anew(tmp_path: Path, same: wv.Perturber) -> None:
     (tmp_path / "in.txt").write_text("tea\n")
-    run = wv.perturb_file(tmp_path / "in.txt", tmp_path / "out.txt", perturber=same, resume=True)
-    assert (run.rows, run.resumed_rows) == (1, 0)
-    with pytest.raises(wv.ParameterError, match="exists already"):
-        wv.perturb_file(tmp_path / "in.txt", tmp_path / "out.txt", perturber=same, resume=True)
+    for resumed in (0, 1):
+        run = wv.perturb_file(tmp_path / "in.txt", tmp_path / "out.txt", perturber=same, resume=True)
+        assert (run.rows, run.resumed_rows) == (1, resumed)
 
 
 def test_no_key_is_ever_on_disk(tmp_path: Path, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +149,7 @@ def test_no_key_is_ever_on_disk(tmp_path: Path, noisy: wv.Perturber, monkeypatch
 @pytest.fixture
 def command(tmp_path: Path) -> list[str]:
     """A command that takes some seconds, on real vectors."""
-    rows = "".join(f"{i},please call me at the red house in boston now or later\n" for i in range(4000))
+    rows = "".join(f"{i},please call me at the red house in boston now or later\n" for i in range(12000))
     (tmp_path / "in.csv").write_text("n,m\n" + rows)
     options = ["--text", "m", "--keep", "n", "--epsilon", "6", "--dims", "25"]
     return [SCRIPT, "perturb", str(tmp_path / "in.csv"), str(tmp_path / "out.csv"), *options]
@@ -158,7 +158,7 @@ def command(tmp_path: Path) -> list[str]:
 def check_output(folder: Path) -> None:
     lines = (folder / "out.csv").read_text().splitlines()
     assert lines[0] == "n,m"
-    assert [int(line.split(",")[0]) for line in lines[1:]] == list(range(4000))
+    assert [int(line.split(",")[0]) for line in lines[1:]] == list(range(12000))
     assert all(len(line.split()) == 12 for line in lines[1:])
 
 
@@ -185,7 +185,7 @@ def test_signals_at_random_moments(signal_: signal.Signals, command: list[str], 
             assert told.endswith(b"wordveil: stopped.\n")
         done = subprocess.run([*command, "--resume"], capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
-        assert "of them before" in done.stdout
+        assert "of them before" in done.stdout or "was complete already" in done.stdout
         assert (tmp_path / "out.csv").read_bytes()[:1000] == part[:1000]
     check_output(tmp_path)
 
@@ -205,3 +205,54 @@ def test_a_full_disk(command: list[str], tmp_path: Path) -> None:
     done = subprocess.run([*command, "--resume"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     check_output(tmp_path)
+
+
+@pytest.mark.parametrize("where", ["remove", "rmdir", "after"])
+def test_resume_after_everything_was_done_says_so(
+    where: str, tmp_path: Path, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between publishing and its end: the output is there, and nothing is to be done."""
+    source = tmp_path / "in.csv"
+    source.write_text("m\n" + "tea\n" * 10)
+    options: dict[str, Any] = {"perturber": noisy, "text": "m", "ledger": wv.Ledger(tmp_path / "l.sqlite")}
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        if where == "remove":
+            patch.setattr(Work, "remove", killed)
+        elif where == "rmdir":
+            patch.setattr(Path, "rmdir", killed)
+        if where == "after":
+            wv.perturb_file(source, tmp_path / "out.csv", **options)
+        else:
+            with pytest.raises(KeyboardInterrupt):
+                wv.perturb_file(source, tmp_path / "out.csv", **options)
+    output = (tmp_path / "out.csv").read_bytes()
+    run = wv.perturb_file(source, tmp_path / "out.csv", resume=True, **options)
+    assert (run.rows, run.words, run.resumed_rows) == (10, 10, 10)
+    assert run.output.read_bytes() == output
+    assert not (tmp_path / ".out.csv.wordveil").exists()
+    assert [entry.outcome for entry in options["ledger"].entries()] == ["released"]
+
+
+@pytest.mark.parametrize("what", ["content", "setting", "output", "report"])
+def test_another_output_is_not_taken_for_done(
+    what: str, tmp_path: Path, noisy: wv.Perturber, same: wv.Perturber
+) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("m\n" + "tea\n" * 10)
+    wv.perturb_file(source, target, perturber=noisy, text="m")
+    veil = noisy
+    match what:
+        case "content":
+            source.write_text("m\n" + "red\n" * 10)
+        case "setting":
+            veil = same
+        case "output":
+            target.write_text("m\nfire\n")
+        case _:
+            target.with_name("out.csv.private.json").write_text("[]")
+    with pytest.raises(wv.ParameterError, match="exists already"):
+        wv.perturb_file(source, target, perturber=veil, text="m", resume=True)

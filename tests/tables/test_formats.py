@@ -1,13 +1,15 @@
 """Every format, plain and packed: the same table comes out, but for what is left out."""
 
+import base64
 import csv
 import gzip
 import io
 import json
 import random
+import re
 import zlib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal, cast
 
 import hypothesis.strategies as st
 import pyarrow as pa
@@ -441,3 +443,93 @@ def test_a_word_with_the_delimiter_needs_quotes(tmp_path: Path) -> None:
         wv.perturb_file(source, target, perturber=veil, text="a", layout=Layout(quotes=False))
     wv.perturb_file(source, target, perturber=veil, text="a")
     assert target.read_text() in ('a\n"1,000"\n', 'a\n"2,000"\n')
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "hint"),
+    [
+        ("in.csv", b"id;message\n1;tea\n", "semicolons separate its fields, it seems: --delimiter ';'"),
+        ("in.csv", b"id\tmessage\n1\ttea\n", "tabs separate its fields, it seems: --format tsv"),
+        ("in.csv", b"id|message\n1|tea\n", "vertical bars separate its fields, it seems: --delimiter '|'"),
+        ("in.tsv", b"id,message\n1,tea\n", "commas separate its fields, it seems: --format csv"),
+    ],
+)
+def test_another_delimiter_is_recognised(
+    name: str, content: bytes, hint: str, tmp_path: Path, same: wv.Perturber
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    options: dict[str, Any] = {"perturber": same, "text": "message"}
+    target = tmp_path / name.replace("in", "out")
+    with pytest.raises(wv.FormatError) as caught:
+        wv.perturb_file(tmp_path / name, target, **options)
+    assert f"has no column 'message'. Hint: {hint}" in str(caught.value)
+    layout = re.search(r"--(format|delimiter) '?([^' ]+)", hint)
+    assert layout is not None
+    kind: dict[str, Any] = {layout[1]: layout[2]}
+    assert wv.perturb_file(tmp_path / name, target, layout=Layout(**kind), **options).rows == 1
+
+
+@pytest.mark.parametrize("sizes", [[1, 1, 1], [2, 1], [1, 2], [3], [1, 1], [2]])
+@pytest.mark.parametrize("prompt", [False, True])
+def test_a_byte_order_mark_that_comes_in_pieces(sizes: list[int], prompt: bool) -> None:
+    data = b"\xef\xbb\xbfmessage\ntea\n"
+    pieces = []
+    for size in sizes:
+        pieces.append(data[:size])
+        data = data[size:]
+    file = Slowly([*pieces, data])
+    table = open_table(cast(BinaryIO, file), "in", Layout("csv"), "message", prompt=prompt)
+    assert [chunk.texts for chunk in table.chunks()] == [{"message": ["tea"]}]
+
+
+class Slowly(io.RawIOBase):
+    """A pipe that hands out one piece per read, however many bytes are asked for."""
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self._pieces = pieces
+
+    def read(self, size: int = -1) -> bytes:
+        return self._pieces.pop(0) if self._pieces else b""
+
+
+def test_a_file_of_a_mark_alone_has_no_lines() -> None:
+    for data in (b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"):
+        table = open_table(io.BytesIO(data), "in", Layout("text"))
+        assert sum(chunk.rows for chunk in table.chunks()) == data.count(b"\n")
+    with pytest.raises(wv.FormatError, match="line 1: is not valid UTF-8"):
+        list(open_table(io.BytesIO(b"\xef\xbb"), "in", Layout("text")).chunks())
+
+
+def write_encrypted(path: Path, **options: Any) -> None:
+    encryption = pytest.importorskip("pyarrow.parquet.encryption")  # not in every build of pyarrow
+
+    class Plain(encryption.KmsClient):  # type: ignore[misc, name-defined]  # pyarrow has no types
+        def wrap_key(self, key: bytes, name: str) -> bytes:
+            return base64.b64encode(key)
+
+        def unwrap_key(self, key: bytes, name: str) -> bytes:
+            return base64.b64decode(key)
+
+    factory = encryption.CryptoFactory(lambda _: Plain())
+    config = encryption.EncryptionConfiguration(footer_key="f", **options)
+    properties = factory.file_encryption_properties(encryption.KmsConnectionConfig(), config)
+    table = pa.table({"message": ["tea"], "secret": ["x"]})
+    with pq.ParquetWriter(path, table.schema, encryption_properties=properties) as writer:
+        writer.write_table(table)
+
+
+@pytest.mark.parametrize("plaintext_footer", [False, True])
+def test_encrypted_parquet_is_called_encrypted(
+    plaintext_footer: bool, tmp_path: Path, same: wv.Perturber
+) -> None:
+    write_encrypted(
+        tmp_path / "in.parquet", column_keys={"k": ["message"]}, plaintext_footer=plaintext_footer
+    )
+    with pytest.raises(wv.FormatError, match=r"in\.parquet: is encrypted\. Hint: decrypt it first"):
+        wv.perturb_file(tmp_path / "in.parquet", tmp_path / "out.parquet", perturber=same, text="message")
+
+
+def test_an_encrypted_column_that_is_left_out_is_in_nobodys_way(tmp_path: Path, same: wv.Perturber) -> None:
+    write_encrypted(tmp_path / "in.parquet", column_keys={"k": ["secret"]}, plaintext_footer=True)
+    run = wv.perturb_file(tmp_path / "in.parquet", tmp_path / "o.parquet", perturber=same, text="message")
+    assert pq.read_table(run.output).to_pylist() == [{"message": "tea"}]

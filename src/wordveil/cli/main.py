@@ -116,7 +116,7 @@ def _usage(error: typer.TyperException) -> str:
 
 
 # Where the option is not simply called like the parameter.
-_OPTIONS: Final = {"k": "--dims", "seed": "--unsafe-seed", "source": "IN", "target": "OUT"}
+_OPTIONS: Final = {"k": "--dims", "source": "IN", "target": "OUT"}
 
 
 def _as_option(error: ParameterError) -> str:

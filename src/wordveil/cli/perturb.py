@@ -30,7 +30,7 @@ from wordveil.cli.options import (
     mechanism_of,
 )
 from wordveil.embedding.catalog import DEFAULT_NAME
-from wordveil.errors import ParameterError, PrivacyWarning
+from wordveil.errors import ParameterError, PrivacyWarning, check_whole
 from wordveil.evaluation.strength import strength
 from wordveil.mechanisms import Mechanism
 from wordveil.nearest.devices import DeviceName
@@ -206,7 +206,11 @@ def perturb(
         unsafe_keep_nulls=unsafe_keep_nulls,
     )
     veil = Perturber(mechanism_of(epsilon, lam, dims, mechanism, embedding, chosen_device(device)), policy)
-    key = RunKey() if unsafe_seed is None else insecure_key(unsafe_seed)
+    key = (
+        RunKey()
+        if unsafe_seed is None
+        else insecure_key(check_whole(unsafe_seed, "unsafe_seed", "perturb", 0))
+    )
     make_engine = _engine(engine, master, workers)
     columns, kept = text or [], keep or []
     if target == "-":

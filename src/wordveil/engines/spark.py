@@ -7,25 +7,29 @@ task that is tried again, or twice at once, gives the same rows.
 
 import hashlib
 import json
-import os
 import pickle
-import re
-import shutil
-import subprocess
-import sys
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from wordveil.engines.base import Engine, Perturbed, perturbed_texts
+from wordveil.engines.spark_session import (
+    LOG_HINT,
+    PYTHON,
+    check_java,
+    failures,
+    library,
+    silent_threads,
+    start_session,
+    url_of,
+)
 from wordveil.errors import (
     IntegrityError,
     MachineError,
-    MissingExtraError,
     ParameterError,
     PrivacyWarning,
     parameter_error,
@@ -42,24 +46,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkEngine", "perturb", "spark_engine"]
 
-_LEAST_JAVA: Final = 17
 _CHUNKS_A_CORE: Final = 16
-_LOCAL: Final = re.compile(r"local(?:\[(\d+|\*)\])?")
 _WHERE: Final = "The frame"
-_NEEDS_JAVA: Final = (
-    f"Spark needs Java {_LEAST_JAVA} or later, which was not found. "
-    "Hint: install it (Debian: openjdk-17-jre-headless), or set JAVA_HOME."
-)
-_PYTHON: Final = "PYSPARK_PYTHON"
-_DEBUG: Final = "WORDVEIL_DEBUG"
-_LOG: Final = f"{_DEBUG}=1 shows its log"
-_SETTINGS: Final = {
-    "spark.io.encryption.enabled": "true",  # broadcasts lie on disk while a run lasts
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
-}
 
 
 @sealed
@@ -94,7 +82,7 @@ def perturb(
         if not isinstance(key, RunKey):
             raise parameter_error("key", "perturb", "be a RunKey", key)
         warn_if_insecure(key, stacklevel=4)
-    types = _pyspark().sql.types
+    types = library().sql.types
     chosen, kept = checked_names(text, keep)
     if not chosen:
         raise ParameterError("Which column is to be perturbed? Hint: text=….")
@@ -116,7 +104,7 @@ def perturb(
 
 def _bare(kind: Any) -> Any:
     """Return a type without the comments and other metadata of its fields, which would be carried over."""
-    types = _pyspark().sql.types
+    types = library().sql.types
     if isinstance(kind, types.StructType):
         return types.StructType(
             [types.StructField(each.name, _bare(each.dataType), each.nullable) for each in kind]
@@ -254,6 +242,9 @@ class SparkEngine(Engine):
 
     def __init__(self, veil: Perturber, key: RunKey, session: "SparkSession", *, stop: bool = False) -> None:
         self._session, self._stop = session, stop
+        self._silence = ExitStack()
+        if stop:
+            self._silence.enter_context(silent_threads())
         self._run = _Broadcasts.of(session, veil, key)
         self._wave = max(1, session.sparkContext.defaultParallelism) * _CHUNKS_A_CORE
         self._ordinal = 0
@@ -280,126 +271,47 @@ class SparkEngine(Engine):
         ]
         self._ordinal += len(wave)
         kinds = {"ordinal": pa.int64(), "columns": pa.string(), "texts": pa.list_(pa.list_(pa.binary()))}
-        sent = self._session.createDataFrame(pa.Table.from_pylist(rows, pa.schema(kinds)))
-        spread = sent.repartition(len(wave))
         try:
+            sent = self._session.createDataFrame(pa.Table.from_pylist(rows, pa.schema(kinds)))
+            spread = sent.repartition(len(wave))
             done = spread.mapInArrow(_chunks_of(self._run), spread.schema).toArrow().to_pylist()
-        except _failures() as error:
+        except failures() as error:
             if "No module named 'wordveil'" in str(error):
                 raise MachineError(
-                    f"The workers of Spark lack wordveil. Hint: install it there; {_PYTHON} says where."
+                    f"The workers of Spark lack wordveil. Hint: install it there; {PYTHON} says where."
                 ) from None
             raise MachineError(
-                f"Spark gave up ({type(error).__name__}). Hint: {_LOG}; --resume goes on."
+                f"Spark gave up ({type(error).__name__}). Hint: {LOG_HINT}; --resume goes on."
             ) from None
         done.sort(key=lambda row: row["ordinal"])
         return [(*json.loads(row["columns"]), row["texts"]) for row in done]
 
     def close(self) -> None:
         """Take the key back from the workers, and end the session if it was made for this engine."""
-        try:
+        with suppress(*failures()):  # if the cluster is gone, the key is gone with it
             self._run.secret.destroy()
-        except _failures():  # the cluster is gone, and the key with it
-            return
-        finally:
-            if self._stop:
+        if self._stop:
+            with suppress(*failures()):
                 self._session.stop()
-
-
-@contextmanager
-def _this_python(here: bool) -> Iterator[None]:
-    """Let the workers of this machine run on the Python that runs here, unless something else was chosen."""
-    if not here or _PYTHON in os.environ:
-        yield
-        return
-    os.environ[_PYTHON] = sys.executable
-    try:
-        yield
-    finally:
-        del os.environ[_PYTHON]
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Start Java with nowhere to complain to: it and the workers are loud, and nobody needs to hear it."""
-    if os.environ.get(_DEBUG):
-        yield
-        return
-    sys.stderr.flush()
-    loud = os.dup(2)
-    silence = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(silence, 2)
-        yield
-    finally:
-        os.dup2(loud, 2)
-        os.close(loud)
-        os.close(silence)
-
-
-def _failures() -> tuple[type[Exception], ...]:
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    return Py4JError, PySparkException, OSError
+            self._silence.close()
 
 
 def spark_engine(master: str | None = None) -> Callable[[Perturber, RunKey], SparkEngine]:
-    """Return what makes an engine on the Spark of that URL; by default on all cores of this machine.
-
-    A task that fails is tried again, up to four times in all; also on this machine, where Spark by itself
-    would not.
-    """
-    pyspark = _pyspark()
-    _check_java()
-    url = master or "local[*]"
-    if url.startswith("sc:"):
-        raise ParameterError("Spark Connect has no broadcasts. Hint: give the URL of the cluster itself.")
-    here = _LOCAL.fullmatch(url)
-    if here:
-        url = f"local[{here[1] or 1},4]"
+    """Return what makes an engine on the Spark of that URL; by default on all cores of this machine."""
+    pyspark = library()
+    check_java()
+    url = url_of(master)
 
     def make(veil: Perturber, key: RunKey) -> SparkEngine:
         running = pyspark.sql.SparkSession.getActiveSession()
         if running is not None:  # somebody else's, with settings of its own, and not for us to stop
+            _check_encryption(running)
             return SparkEngine(veil, key, running)
-        builder = pyspark.sql.SparkSession.builder.appName("wordveil").master(url)
-        for name, value in _SETTINGS.items():
-            builder = builder.config(name, value)
+        session = start_session(url)
         try:
-            with _quiet(), _this_python(here is not None):
-                session = builder.getOrCreate()
-        except _failures() as error:
-            raise MachineError(
-                f"Spark did not start there ({type(error).__name__}). Hint: {_LOG}; local[*] runs here."
-            ) from None
-        return SparkEngine(veil, key, session, stop=True)
+            return SparkEngine(veil, key, session, stop=True)
+        except BaseException:
+            session.stop()
+            raise
 
     return make
-
-
-def _pyspark() -> Any:
-    try:
-        import pyspark
-        import pyspark.sql
-        import pyspark.sql.types
-    except ImportError:
-        raise MissingExtraError("pyspark", "spark", "Spark") from None
-    return pyspark
-
-
-def _check_java() -> None:
-    """Refuse to start Spark without a Java that it can run on; its own complaint is a page long."""
-    home = os.environ.get("JAVA_HOME")
-    program = shutil.which("java", path=os.path.join(home, "bin") if home else None)  # noqa: PTH118  # a search path
-    if program is None:
-        raise MachineError(_NEEDS_JAVA)
-    try:
-        told = subprocess.run(  # noqa: S603  # the Java that Spark would start
-            [program, "-version"], capture_output=True, text=True, timeout=60, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        raise MachineError(_NEEDS_JAVA) from None
-    found = re.search(r'version "(\d+)', told.stderr + told.stdout)
-    if found is None or int(found[1]) < _LEAST_JAVA:
-        raise MachineError(_NEEDS_JAVA)

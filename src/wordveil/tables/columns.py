@@ -26,9 +26,9 @@ _WORDS: Final = """
     num number of order organization original output page paragraph parent path patient person phone place
     post price priority product prompt query question quote rank rating raw reason record reference region
     reply report request response result review role row score section segment sender sentence sentiment seq
-    session size source split start state status street subject subtitle summary tag tags target team test text
-    texts thread ticket time timestamp title to token tokens topic train transcript tweet type updated uri url
-    user utterance uuid valid value version view weight word words year zip
+    session size source split start state status street subject subtitle summary tag tags target team test
+    text texts thread ticket time timestamp title to token tokens topic train transcript tweet type updated
+    uri url user utterance uuid valid value version view weight word words year zip
 """
 _COLUMN_WORDS: Final = frozenset(_WORDS.split())
 

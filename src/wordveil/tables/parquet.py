@@ -42,7 +42,7 @@ class Parquet(Table):
             # With a buffer a column is read page by page, without one a row group at a time.
             self._file = self._arrow.parquet.ParquetFile(source.file, buffer_size=_BUFFER_BYTES)
         except (self._arrow.ArrowException, OSError) as error:
-            raise self._unreadable(error, "is no Parquet file, or is damaged") from None
+            raise self._unreadable(error, ": is no Parquet file, or is damaged") from None
         schema = self._file.schema_arrow
         places = positions(schema.names, [*text, *keep], source.name)
         names = sorted(places, key=lambda name: places[name])
@@ -50,6 +50,7 @@ class Parquet(Table):
         self.kept = tuple(name for name in names if name in keep)
         self.names = tuple(schema.names)
         self._schema = self._arrow.schema([self._field(schema.field(name)) for name in names])
+        self._leaves = self._chosen_leaves()
         self._rows_read = 0
 
     def _check_kind(self) -> None:
@@ -65,10 +66,12 @@ class Parquet(Table):
         return FormatError(f"{self._source.name}: is encrypted. Hint: decrypt it first.")
 
     def _unreadable(self, error: Exception, what: str) -> FormatError:
-        # Arrow has no class of its own for it: a file may have a plain footer and encrypted columns.
+        # Arrow has no classes of its own for these. A file may have a plain footer and encrypted columns.
         if "crypt" in str(error):
             return self._encrypted()
-        return FormatError(f"{self._source.name}: {what}.")
+        if "UTF8" in str(error):
+            what = what.replace("is damaged", "is not valid UTF-8")
+        return FormatError(f"{self._source.name}{what}.")
 
     def _field(self, field: Any) -> Any:
         types = self._arrow.types
@@ -99,21 +102,36 @@ class Parquet(Table):
                     if batch.num_rows:
                         yield self._chunk(group, batch)
             except (self._arrow.ArrowException, OSError) as error:
-                where = f"row {self._rows_read + 1} or later"
+                where = f", row {self._rows_read + 1} or later"
                 raise self._unreadable(error, f"{where}: is damaged") from None
 
     def _batch_rows(self, group: int) -> int:
         """Return how many rows of a group make a chunk that is not too large."""
         facts = self._file.metadata.row_group(group)
-        columns = [facts.column(number) for number in range(facts.num_columns)]
-        chosen = {*self._schema.names}
-        size = sum(
-            column.total_uncompressed_size
-            for column in columns
-            if column.path_in_schema in chosen or column.path_in_schema.split(".")[0] in chosen
-        )
+        size = sum(facts.column(leaf).total_uncompressed_size for leaf in self._leaves)
         row = max(1, size // max(1, facts.num_rows), self._source.padding * len(self.text))
         return min(CHUNK_ROWS, max(1, CHUNK_BYTES // int(row)))
+
+    def _chosen_leaves(self) -> list[int]:
+        """Return which columns of the file, of which a nested one has several, belong to the chosen ones.
+
+        Arrow aborts the process when it is asked about an encrypted column, so that those that are left out
+        are never asked about, and the others only after a row could be read.
+        """
+        try:
+            for group in range(min(1, self._file.num_row_groups)):
+                for _ in self._file.iter_batches(1, row_groups=[group], columns=self._schema.names):
+                    break
+        except (self._arrow.ArrowException, OSError) as error:
+            if "crypt" in str(error):
+                raise self._encrypted() from None  # any other damage is told where it is
+        names = self._schema.names
+        paths = [self._file.schema.column(leaf).path for leaf in range(len(self._file.schema))]
+        return [
+            leaf
+            for leaf, path in enumerate(paths)
+            if path in names or any(path.startswith(f"{name}.") for name in names)
+        ]
 
     def _chunk(self, group: int, batch: Any) -> Chunk:
         texts: Answers = {name: self._texts(batch.column(name)) for name in self.text}
@@ -177,7 +195,7 @@ class Parquet(Table):
         if not self._file.num_row_groups:
             return {}
         group = self._file.metadata.row_group(0)
-        columns = [group.column(number) for number in range(group.num_columns)]
+        columns = [group.column(leaf) for leaf in self._leaves]
         codecs = {column.path_in_schema: column.compression.lower() for column in columns}
         return {path: "none" if codec == "uncompressed" else codec for path, codec in codecs.items()}
 

@@ -8,6 +8,7 @@ import struct
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,9 +42,9 @@ def npy(array: np.ndarray) -> bytes:
     return buffer.getvalue()
 
 
-def npz(**arrays: np.ndarray) -> bytes:
+def npz(**arrays: Any) -> bytes:
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=True, **arrays)
+    np.savez(buffer, **arrays)
     return buffer.getvalue()
 
 
@@ -249,7 +250,7 @@ def test_strict_refuses_repeats(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["embedding", "info", "--word", "notaword"], "The word is not among the 33,752"),
         (["embedding", "import", "{good}", "--name", "new", "--member", "c"], "is not a zip file"),
         (["embedding", "lst"], "No such command 'lst'"),
-        (["embedding", "info", "--wrong"], "No such option: --wrong"),
+        (["embedding", "info", "--wrong"], "No such option"),
     ],
 )  # fmt: skip
 def test_bad_usage(

@@ -85,7 +85,7 @@ def _run(arguments: Sequence[str] | None) -> tuple[int, str]:
         # Whoever read our output has gone: end as quietly as other programs do.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE, ""
-    except typer.TyperException as error:
+    except _UsageError as error:
         return 2, _usage(error)
     except MachineError as error:
         return 1, str(error)
@@ -105,9 +105,12 @@ def _run(arguments: Sequence[str] | None) -> tuple[int, str]:
 _INTERRUPTED: Final = 130
 _BROKEN_PIPE: Final = 141
 _WRONG_PATH: Final = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
+# What Typer raises for a wrong command line. Before Typer 0.28 it has no public name, but BadParameter, which
+# is made from it, has one in every version.
+_UsageError: "Final[type[typer.TyperException]]" = typer.BadParameter.__mro__[1]
 
 
-def _usage(error: typer.TyperException) -> str:
+def _usage(error: "typer.TyperException") -> str:
     message = error.format_message().strip()
     if not message:  # a bare command, whose help Typer has shown already
         return ""

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
 from wordveil.cli import stopping
 from wordveil.embedding.formats.selection import Progress as Report
@@ -35,9 +35,8 @@ def note(message: str) -> None:
 @contextmanager
 def reading_progress(what: str) -> Iterator[Report]:
     """Yield a function to report bytes to; its bar is shown on a terminal only, and vanishes at the end."""
-    console = Console(stderr=True)
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with _bar(*columns) as bar:
         task = bar.add_task(what, total=None)
 
         def report(done: int, total: int | None) -> None:
@@ -49,14 +48,13 @@ def reading_progress(what: str) -> Iterator[Report]:
 @contextmanager
 def count_progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """Yield a function to report (done, total) to; its bar is shown on a terminal only."""
-    console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.completed:g} of {task.total:g}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with _bar(*columns) as bar:
         task = bar.add_task(what, total=1)
 
         def watch(done: int, total: int) -> None:
@@ -69,14 +67,13 @@ def count_progress(what: str) -> Iterator[Callable[[int, int], None]]:
 @contextmanager
 def row_progress(what: str) -> Iterator[Watcher]:
     """Yield a function to report rows, words and the share that is done to; its bar is for terminals only."""
-    console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(elapsed_when_finished=True),
     )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with _bar(*columns) as bar:
         task = bar.add_task(what, total=1.0, rate="")
         begun, before = time.monotonic(), 0
 
@@ -90,3 +87,9 @@ def row_progress(what: str) -> Iterator[Watcher]:
             bar.update(task, completed=done, rate=rate)
 
         yield watch
+
+
+def _bar(*columns: ProgressColumn) -> Progress:
+    console = Console(stderr=True)
+    console.quiet = not console.is_terminal  # before rich 14.3, a disabled bar ends in an empty line
+    return Progress(*columns, console=console, transient=True, disable=console.quiet)

@@ -9,6 +9,7 @@ USER_ENV := .venv
 DEV_ENV := .venv-dev
 SPARK_ENV := .venv-spark
 TORCH_ENV := .venv-torch
+LOWEST_ENV := .venv-lowest
 TORCH := 2.13.0
 BIN := $(DEV_ENV)/bin
 PIP_FLAGS := --quiet --disable-pip-version-check
@@ -52,6 +53,13 @@ $(TORCH_ENV)/ready: requirements-torch.txt pyproject.toml $(GLOVE)/pyproject.tom
 	$(TORCH_ENV)/bin/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(GLOVE) -e .
 	touch $@
 
+# The oldest versions that pyproject.toml allows; they have wheels for Python 3.11, not for every later one.
+$(LOWEST_ENV)/ready: requirements-lowest.txt pyproject.toml $(GLOVE)/pyproject.toml | python
+	$(PYTHON) -m venv $(LOWEST_ENV)
+	$(LOWEST_ENV)/bin/pip install $(PIP_FLAGS) --require-hashes -r requirements-lowest.txt
+	$(LOWEST_ENV)/bin/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(GLOVE) -e .
+	touch $@
+
 .PHONY: demo
 demo: $(USER_ENV)/ready ## Set up, and show what wordveil does with the shipped vectors
 	@rm -rf build/demo && mkdir -p build/demo
@@ -72,6 +80,14 @@ test-spark: $(SPARK_ENV)/ready ## The tests that need a real Spark (and Java 17 
 .PHONY: test-torch
 test-torch: $(TORCH_ENV)/ready ## The tests of the search for GPUs, on a CPU if there is no other
 	$(TORCH_ENV)/bin/pytest -m torch tests/nearest tests/evaluation/test_sweep.py $(PYTEST_FLAGS)
+
+# Old Typer uses what new Click deprecates, and old matplotlib what new pyparsing does: nothing of wordveil's.
+LOWEST_WARNINGS := -W "ignore:'click.:DeprecationWarning" \
+	-W ignore::pyparsing.warnings.PyparsingDeprecationWarning
+
+.PHONY: test-lowest
+test-lowest: $(LOWEST_ENV)/ready ## The tests with the oldest versions of the dependencies that are allowed
+	$(LOWEST_ENV)/bin/pytest $(LOWEST_WARNINGS) $(PYTEST_FLAGS)
 
 .PHONY: check
 check: $(DEV_ENV)/ready ## Format, lint, types and import order
@@ -134,7 +150,10 @@ lock: ## Pin and hash the development environment anew (needs uv)
 		--output-file requirements-spark.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		--no-annotate --no-header --group torch-tests pyproject.toml --output-file requirements-torch.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-annotate --no-header --resolution lowest-direct --group lowest-tests \
+		--extra files --extra plots --extra utility pyproject.toml --output-file requirements-lowest.txt
 
 .PHONY: clean
 clean: ## Remove what the other targets made
-	rm -rf $(USER_ENV) $(DEV_ENV) $(SPARK_ENV) $(TORCH_ENV) build dist .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(USER_ENV) $(DEV_ENV) $(SPARK_ENV) $(TORCH_ENV) $(LOWEST_ENV) build dist .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -122,9 +122,15 @@ bench-peers: $(DEV_ENV)/ready ## Measure beside pypantera and mldp-text, each in
 bench-spark: $(SPARK_ENV)/ready ## Measure a real Spark on this machine
 	$(SPARK_ENV)/bin/python -m benchmarks.spark_rows
 
-.PHONY: verify-resume
-verify-resume: $(DEV_ENV)/ready ## Stop the real command at random moments, and go on
-	$(BIN)/python -m benchmarks.interruptions
+MOMENTS ?= 50
+SPARK_MOMENTS ?= 5
+STOPS := benchmarks/results/stops
+
+.PHONY: verify-stops
+verify-stops: $(DEV_ENV)/ready $(SPARK_ENV)/ready ## Stop the real command at random moments, and go on
+	$(BIN)/python -m benchmarks.stops --moments $(MOMENTS) $(if $(RECORD),--out $(STOPS).json)
+	$(SPARK_ENV)/bin/python -m benchmarks.stops --moments 0 --spark-moments $(SPARK_MOMENTS) \
+		$(if $(RECORD),--out $(STOPS)-spark.json)
 
 .PHONY: verify-exact
 verify-exact: $(DEV_ENV)/ready ## Compare every fast search with the float64 oracle on real noisy queries

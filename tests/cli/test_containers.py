@@ -132,7 +132,7 @@ def test_ctrl_c_with_a_closed_standard_error(folder: Path) -> None:
     ) as process:  # fmt: skip
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(b"tea\\n")
+        process.stdin.write(b"tea\n")
         process.stdin.flush()
         process.stdout.readline()  # now it waits for more
         process.send_signal(signal.SIGINT)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ SECRET = "Zanzibar"
 def test_without_java_one_line_says_what_to_install(
     java: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wordveil.engines.spark._pyspark", lambda: None)
+    monkeypatch.setattr("wordveil.engines.spark.library", lambda: None)
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     if java is not None:
@@ -43,7 +44,7 @@ def test_without_java_one_line_says_what_to_install(
 
 
 def test_spark_connect_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wordveil.engines.spark._pyspark", lambda: None)
+    monkeypatch.setattr("wordveil.engines.spark.library", lambda: None)
     (tmp_path / "java").write_text('#!/bin/sh\necho openjdk version \\"17.0.2\\" >&2\n')
     (tmp_path / "java").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -72,6 +73,7 @@ def session(events: Path) -> Iterator[Any]:
         .config("spark.eventLog.dir", events.as_uri())
         .config("spark.eventLog.compress", "false")
         .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.io.encryption.enabled", "true")
         .getOrCreate()
     )
     yield session
@@ -110,7 +112,7 @@ def test_equal_texts_share_no_noise_and_a_second_look_shows_the_same(
 @pytest.mark.parametrize(
     ("chosen", "told"),
     [
-        ({"text": "the.txt"}, "did you mean 'the.text'"),
+        ({"text": "the.txt"}, "did you mean column 2"),
         ({"text": "n"}, "column 'n' is not text but bigint"),
         ({"text": []}, "Which column"),
         ({"text": "the.text", "keep": "the.text"}, "both"),
@@ -229,3 +231,117 @@ def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert re.fullmatch(r"wordveil: Spark did not start there \(\w+\)\. Hint: .*\n", done.stderr)
     assert not (tmp_path / "out.txt").exists()
+
+
+@spark_only
+def test_missing_texts_are_padded_like_empty_ones(session: Any, small: wv.Embedding) -> None:
+    table = session.createDataFrame([("tea",), (None,), ("",)], "m string")
+    padded = wv.Perturber(wv.Mahalanobis(small, 1.0), wv.Policy(pad_to=4))
+    rows = wv.spark.perturb(table, perturber=padded, text="m").collect()
+    assert [len(row["m"].split()) for row in rows] == [4, 4, 4]
+    with pytest.warns(wv.PrivacyWarning):
+        policy = wv.Policy(pad_to=4, unsafe_keep_nulls=True)
+    keeping = wv.Perturber(wv.Mahalanobis(small, 1.0), policy)
+    rows = wv.spark.perturb(table, perturber=keeping, text="m").collect()
+    assert [row["m"] is None for row in rows] == [False, True, False]
+
+
+@spark_only
+def test_far_padding_is_cut_into_slices(session: Any, small: wv.Embedding) -> None:
+    """One Arrow batch of 60 texts is a batch of 3 million words, unless it is sliced."""
+    table = session.range(60, numPartitions=1).selectExpr("id n", "'tea' m")
+    veil = wv.Perturber(wv.Mahalanobis(small, 1.0), wv.Policy(pad_to=50_000))
+    rows = wv.spark.perturb(table, perturber=veil, text="m", keep="n").selectExpr(
+        "n", "size(split(m, ' ')) words", "md5(m) digest"
+    )
+    got = rows.collect()
+    assert [(row["n"], row["words"]) for row in got] == [(n, 50_000) for n in range(60)]
+    assert len({row["digest"] for row in got}) == 60
+
+
+@spark_only
+def test_metadata_of_columns_is_not_carried_over(session: Any, same: wv.Perturber) -> None:
+    from pyspark.sql import types
+
+    note = {"note": SECRET}
+    nested = types.StructType([types.StructField("x", types.LongType(), metadata=note)])
+    schema = types.StructType(
+        [
+            types.StructField("m", types.StringType(), metadata=note),
+            types.StructField("k", nested, metadata=note),
+            types.StructField("a", types.ArrayType(nested)),
+        ]
+    )
+    table = session.createDataFrame([("tea", (1,), [(2,)])], schema)
+    private = wv.spark.perturb(table, perturber=same, text="m", keep=["k", "a"])
+    assert SECRET in table.schema.json()
+    assert SECRET not in private.schema.json()
+    assert private.collect() == table.collect()
+
+
+@spark_only
+def test_a_session_without_encryption_is_warned_of(
+    session: Any, same: wv.Perturber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = type(session.conf).get
+    for value, warned in (("false", True), ("true", False)):
+        monkeypatch.setattr(
+            type(session.conf),
+            "get",
+            lambda self, name, *default, value=value: (
+                value if "encryption" in name else real(self, name, *default)
+            ),
+        )
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            wv.spark.perturb(frame(session, 2), perturber=same, text="the.text")
+        assert any("spark.io.encryption.enabled=true" in str(each.message) for each in caught) == warned
+
+
+def of_session(number: int) -> list[str]:
+    """The processes of a session that are still there."""
+    listed = subprocess.run(["ps", "-eo", "pid,sid,stat,args"], capture_output=True, text=True).stdout
+    rows = [line.split(None, 3) for line in listed.splitlines()[1:]]
+    return [f"{pid} {args}" for pid, sid, state, args in rows if int(sid) == number and state[0] != "Z"]
+
+
+def command(folder: Path) -> list[str]:
+    script = str(Path(sys.executable).parent / "wordveil")
+    (folder / "in.csv").write_text("m\n" + "please call me at the red house\n" * 40_000)
+    options = ["--text", "m", "--epsilon", "6", "--dims", "5", "--engine", "spark", "--master", "local[2]"]
+    return [script, "perturb", str(folder / "in.csv"), str(folder / "out.csv"), *options]
+
+
+@spark_only
+def test_ctrl_c_while_spark_starts_leaves_no_java(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        command(tmp_path), stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:  # fmt: skip
+        while process.poll() is None and not any("java" in each for each in of_session(process.pid)):
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=120)
+    assert (process.returncode, errors) == (130, "wordveil: stopped.\n")
+    deadline = time.monotonic() + 30
+    while of_session(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert of_session(process.pid) == []
+
+
+@spark_only
+def test_a_java_that_is_killed_is_one_line(tmp_path: Path) -> None:
+    journal = tmp_path / ".out.csv.wordveil" / "journal"
+    with subprocess.Popen(
+        command(tmp_path), stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        while process.poll() is None and not (journal.exists() and journal.read_bytes().count(b"\n") > 1):
+            time.sleep(0.05)
+        for each in of_session(process.pid):
+            if "/java " in each:
+                os.kill(int(each.split()[0]), signal.SIGKILL)
+        _, errors = process.communicate(timeout=120)
+    assert process.returncode == 1, errors
+    assert errors.count("\n") == 1, errors
+    assert errors.startswith("wordveil: Spark gave up (")
+    assert "--resume goes on" in errors

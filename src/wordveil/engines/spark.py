@@ -23,6 +23,7 @@ from wordveil.engines.spark_session import (
     check_java,
     failures,
     library,
+    silence_for_good,
     silent_threads,
     start_session,
     url_of,
@@ -291,9 +292,12 @@ class SparkEngine(Engine):
         with suppress(*failures()):  # if the cluster is gone, the key is gone with it
             self._run.secret.destroy()
         if self._stop:
-            with suppress(*failures()):
+            try:
                 self._session.stop()
-            self._silence.close()
+                self._silence.close()
+            except failures():
+                self._silence.close()
+                silence_for_good()
 
 
 def spark_engine(master: str | None = None) -> Callable[[Perturber, RunKey], SparkEngine]:

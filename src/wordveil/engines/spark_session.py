@@ -25,6 +25,7 @@ __all__ = [
     "check_java",
     "failures",
     "library",
+    "silence_for_good",
     "silent_threads",
     "start_session",
     "url_of",
@@ -36,7 +37,8 @@ _NEEDS_JAVA: Final = (
     f"Spark needs Java {_LEAST_JAVA} or later, which was not found. "
     "Hint: install it (Debian: openjdk-17-jre-headless), or set JAVA_HOME."
 )
-PYTHON: Final = "PYSPARKPYTHON"
+PYTHON: Final = "PYSPARK_PYTHON"
+_NOWHERE: Final = logging.NullHandler()
 _DEBUG: Final = "WORDVEIL_DEBUG"
 LOG_HINT: Final = f"{_DEBUG}=1 shows its log"
 _SETTINGS: Final = {
@@ -96,18 +98,27 @@ def _this_python(here: bool) -> Iterator[None]:
 
 @contextmanager
 def silent_threads() -> Iterator[None]:
-    """Keep PySpark's threads from printing tracebacks when Java dies: the one line of ours says it all."""
+    """Keep PySpark's threads from printing tracebacks when Java dies: the one line of ours says it all.
+
+    They log by the root logger, which prints to standard error only as long as it has no handler.
+    """
     if os.environ.get(_DEBUG):
         yield
         return
-    for name in ("py4j", "pyspark"):
-        logging.getLogger(name).addHandler(logging.NullHandler())
+    logging.getLogger().addHandler(_NOWHERE)
     usual = socketserver.BaseServer.handle_error
     socketserver.BaseServer.handle_error = lambda *_: None  # type: ignore[method-assign]  # for as long as it runs
     try:
         yield
     finally:
         socketserver.BaseServer.handle_error = usual  # type: ignore[method-assign]  # as it was
+        logging.getLogger().removeHandler(_NOWHERE)
+
+
+def silence_for_good() -> None:
+    """Keep PySpark from logging once more, when the interpreter ends, that Java is dead."""
+    if not os.environ.get(_DEBUG):
+        logging.getLogger().addHandler(_NOWHERE)
 
 
 @contextmanager

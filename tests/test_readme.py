@@ -89,5 +89,7 @@ def test_commands_run(command: str, folder: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert not [
-        line for line in done.stderr.splitlines() if "warning: This content is released again" not in line
+        line
+        for line in done.stderr.splitlines()
+        if "warning: This content is released again" not in line and not line.startswith("strength: ")
     ]

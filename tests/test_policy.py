@@ -78,3 +78,13 @@ def test_dropping_with_padding_is_safe_only_alone() -> None:
 @pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
 def test_exempt_words_are_folded() -> None:
     assert wv.Policy(unsafe_exempt=["The", "DON'T"]).unsafe_exempt == {"the", "don't"}  # type: ignore[arg-type]  # any iterable
+
+
+def test_what_a_cut_shows_of_the_order_is_said(small: wv.Embedding) -> None:
+    """The first words survive a cut, so that sorting the output does not hide all of the order."""
+    mechanism = wv.Laplace(small, 1.0)
+    cut = "of a text of more than 4 words, which come first in it: the others are cut off"
+    assert cut in wv.Perturber(mechanism, wv.Policy(pad_to=4, bag=True)).guarantee.not_covered
+    assert cut in str(wv.Perturber(mechanism, wv.Policy(pad_to=4, bag=True)).guarantee).replace("\n", " ")
+    for policy in (wv.Policy(bag=True), wv.Policy(pad_to=4)):
+        assert cut not in wv.Perturber(mechanism, policy).guarantee.not_covered

@@ -217,9 +217,9 @@ def test_a_cache_that_cannot_be_written_is_done_without(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr("wordveil.cli.experiment.user_cache_path", lambda *_, **__: tmp_path / "file")
+    monkeypatch.setattr("wordveil.cli.experiment.user_folder", lambda *_: tmp_path / "file")
     assert main(["experiment", "privacy", *OPTIONS, "--json"]) == 0
-    assert "can't be written" in capsys.readouterr().err
+    assert "no cache folder that can be written" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -229,11 +229,11 @@ def test_a_cache_that_cannot_be_written_is_done_without(
         (["privacy", "--epsilons", "5,1"], "ascending order"),
         (["privacy", "--lams", "0,2"], "be in [0, 1]"),
         (["privacy", "--dims", "5,many"], "--dims must be whole numbers"),
-        (["privacy", "--dims", "0"], "'dims'"),
-        (["privacy", "--dims", "301"], "'dims'"),
+        (["privacy", "--dims", "0"], "--dims must be"),
+        (["privacy", "--dims", "301"], "--dims must be"),
         (["privacy", "--words", "absent.txt"], "absent.txt: No such file"),
-        (["privacy", "--draws", "0"], "'draws'"),
-        (["privacy", "--workers", "0"], "'workers'"),
+        (["privacy", "--draws", "0"], "--draws must be"),
+        (["privacy", "--workers", "0"], "--workers must be"),
         (["density", "absent.txt"], "absent.txt: No such file"),
         (["utility", "absent.csv"], "absent.csv: No such file"),
     ],

@@ -264,7 +264,7 @@ def test_settings_from_a_file(folder: Path, vectors: str, capsys: pytest.Capture
     capsys.readouterr()
     for content, told in [
         ("epsilom = 1", "there is no such setting as its setting 1. Hint: did you mean 'epsilon'?"),
-        ("source = 'x'", "there is no setting 'source'"),
+        ("source = 'x'", "there is no such setting as its setting 1"),
         ("[perturb]", "there is no setting 'perturb'. Hint: they stand at the top level."),
         ("epsilon = 'one'", "'--epsilon'"),
         ("epsilon = true", "'epsilon' must be a number or a text"),

@@ -113,7 +113,7 @@ def main() -> None:
                 "prefix": suffix == "parquet" or target.read_bytes().startswith(committed),
                 "redone": redone + resumed == ROWS,
                 "committed": len(committed),
-                "entries": [bool(entry.finished) for entry in ledger.entries()],
+                "entries": [entry.outcome for entry in ledger.entries()],
                 "left": left(folder, suffix),
                 "manifest": json.loads((folder / f"out.{suffix}.manifest.json").read_text())["output"][
                     "rows"

@@ -132,6 +132,9 @@ verify-stops: $(DEV_ENV)/ready $(SPARK_ENV)/ready ## Stop the real command at ra
 	$(SPARK_ENV)/bin/python -m benchmarks.stops --moments 0 --spark-moments $(SPARK_MOMENTS) \
 		$(if $(RECORD),--out $(STOPS)-spark.json)
 
+.PHONY: verify
+verify: verify-stops verify-exact test-lowest ## All that takes long: run it before something is called done
+
 .PHONY: verify-exact
 verify-exact: $(DEV_ENV)/ready ## Compare every fast search with the float64 oracle on real noisy queries
 	$(BIN)/python -m benchmarks.exactness

@@ -72,7 +72,7 @@ def test_texts_that_are_padded_very_far(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text("message\n" + "tea\n" * 8)
     few = peak(source, "", "100000")
-    source.write_text("message\n" + "tea\n" * 24)
+    source.write_text("message\n" + "tea\n" * 40)
     many = peak(source, "", "100000")
     assert many < LIMIT
     assert many < few + (40 << 20)

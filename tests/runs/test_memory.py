@@ -75,4 +75,4 @@ def test_texts_that_are_padded_very_far(tmp_path: Path) -> None:
     source.write_text("message\n" + "tea\n" * 40)
     many = peak(source, "", "100000")
     assert many < LIMIT
-    assert many < few + (40 << 20)
+    assert many < few + (20 << 20)

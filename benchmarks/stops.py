@@ -17,17 +17,19 @@ import platform
 import random
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROWS, TEXT = 8000, "please call me at the red house in boston now or later"
+ROWS, TEXT = 5000, "please call me at the red house in boston now or later"
 SCRIPT = str(Path(sys.executable).parent / "wordveil")
 SIGNALS = {"SIGINT": signal.SIGINT, "SIGTERM": signal.SIGTERM, "SIGKILL": signal.SIGKILL}
 EXIT_CODES = {"SIGINT": 130, "SIGTERM": -signal.SIGTERM, "SIGKILL": -signal.SIGKILL}
@@ -190,11 +192,10 @@ def run(folder: Path, target: Path, *more: str) -> subprocess.CompletedProcess[s
 
 
 def outcomes(folder: Path, target: Path) -> list[str]:
-    """Return what the ledger says of the runs to a target."""
-    listed = subprocess.run(
-        [SCRIPT, "ledger", "--json"], capture_output=True, text=True, env=environment(folder), check=True
-    )
-    return [entry["outcome"] for entry in json.loads(listed.stdout) if entry["target"] == str(target)]
+    """Return what the ledger says of the runs to a target, read without the code that wrote it."""
+    with closing(sqlite3.connect(folder / "state" / "wordveil" / "ledger.sqlite")) as base:
+        query = "SELECT outcome FROM entry WHERE target = ? ORDER BY number"
+        return [outcome for (outcome,) in base.execute(query, (str(target.resolve()),))]
 
 
 def in_order(lines: bytes) -> bool:

@@ -368,6 +368,8 @@ CASES: list[tuple[str, bytes, str]] = [
     ("in.csv.gz", b"message\nZanzibar\n", "in.csv.gz: is no gzip file, or is damaged."),
     ("in.csv.gz", gzip.compress(b"message\nZanzibar\n")[:-3], "in.csv.gz: is cut short."),
     ("in.csv.gz", gzip.compress(b"message\nZanzibar\n") + b"more", "is no gzip file, or is damaged."),
+    ("in.parquet.gz", b"Zanzibar", "in.parquet.gz: is no gzip file, or is damaged."),
+    ("in.parquet.gz", gzip.compress(b"PAR1Zanzibar"), "is no Parquet file, or is damaged."),
     ("in.csv.zst", b"message\nZanzibar\n", "in.csv.zst: is no Zstandard file, or is damaged."),
     ("in.csv.zst", zstandard.compress(b"message\nZanzibar\n")[:-3], "in.csv.zst: is cut short."),
 ]  # fmt: skip

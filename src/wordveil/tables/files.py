@@ -1,5 +1,6 @@
 """Files by their format: CSV, TSV, JSON Lines, Parquet, plain text; each plain, gzipped or Zstandard."""
 
+import shutil
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -158,7 +159,10 @@ def _seekable(source: Source, compression: Compression) -> Source:
         return source
     # Unlinked from the beginning and for this user alone: what was unpacked can be found by nobody.
     unpacked = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115  # lives as long as the table
-    while data := source.file.read(1 << 20):
-        unpacked.write(data)
+    try:
+        shutil.copyfileobj(source.file, unpacked, 1 << 20)
+    except BaseException:
+        unpacked.close()
+        raise
     unpacked.seek(0)
     return replace(source, file=unpacked)

@@ -144,6 +144,7 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     "a zip with .. in it": (lambda: zipped(**{"../cat.txt": GOOD}), "outside of the archive"),
     "a zip with an absolute name": (lambda: zipped(**{"/cat.txt": GOOD}), "outside of the archive"),
     "a zip of several members": (lambda: zipped(a=GOOD, b=GOOD), "--member"),
+    "a zip whose parts begin before it": (lambda: b"PK\x03\x04" + zipped(a=GOOD)[9:], "damaged or cut short"),
     "an empty zip": (zipped, "of no known format|empty|members"),
     "a zip that is cut short": (lambda: zipped(a=GOOD * 100)[:-30], "damaged or cut short"),
     "a gzip that is cut short": (lambda: gzip.compress(GOOD * 100)[:-12], "damaged or cut short"),

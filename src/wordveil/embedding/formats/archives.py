@@ -116,12 +116,18 @@ def is_npz(path: Path) -> bool:
 
 
 def open_zip(path: Path) -> zipfile.ZipFile:
-    """Open a zip file and check the names in it."""
+    """Open a zip file and check the names in it, and where they say that their contents are."""
+    damaged = FormatError(f"{path}: the zip file is damaged or cut short.")
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, NotImplementedError, ValueError):
-        raise FormatError(f"{path}: the zip file is damaged or cut short.") from None
-    for name in archive.namelist():
+        raise damaged from None
+    size = path.stat().st_size
+    for info in archive.infolist():
+        if not 0 <= info.header_offset < size:
+            archive.close()
+            raise damaged
+        name = info.filename
         if ".." in PurePosixPath(name.replace("\\", "/")).parts or name.startswith(("/", "\\")):
             archive.close()
             raise FormatError(f"{path}: a member's name leads outside of the archive; refused.")

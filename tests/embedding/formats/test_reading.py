@@ -1,6 +1,7 @@
 """Every format, plain, gzipped and zipped, gives the same words and vectors."""
 
 import gzip
+import io
 import os
 import struct
 import threading
@@ -278,3 +279,12 @@ def test_a_word2vec_binary_may_lack_line_ends(tmp_path: Path) -> None:
     emb, _ = wv.read_embedding(tmp_path / "w.bin")
     assert emb.words == ("a", "b")
     assert emb.vectors.ravel().tolist() == [1.5, 2.5]
+
+
+def test_an_npy_of_python_2_is_read_without_a_warning(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    np.save(buffer, np.ones((2, 2)))
+    (tmp_path / "v.npy").write_bytes(buffer.getvalue().replace(b"(2, 2), }  ", b"(2L, 2L), }"))
+    (tmp_path / "v.words.txt").write_text("a\nb\n")
+    embedding, _ = wv.read_embedding(tmp_path / "v.npy", public=True)
+    assert embedding.words == ("a", "b")

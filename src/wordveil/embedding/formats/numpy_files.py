@@ -1,6 +1,7 @@
 """.npy with a word list beside it, and .npz with both; never with pickled objects."""
 
 import io
+import warnings
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -90,7 +91,9 @@ def _header(
     try:
         version = npy_format.read_magic(stream)
         read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
-        shape, by_column, dtype = read(stream)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy finds that a header of Python 2 takes long to read
+            shape, by_column, dtype = read(stream)
     except Exception:  # the header is text in Python's syntax, and NumPy's parser fails in many ways
         raise FormatError(f"{name}: is not a sound .npy array.") from None
     if not all(type(length) is int and length >= 0 for length in shape) or dtype.itemsize == 0:

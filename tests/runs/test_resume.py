@@ -239,7 +239,7 @@ def test_resume_after_everything_was_done_says_so(
     assert [entry.outcome for entry in options["ledger"].entries()] == ["released"]
 
 
-@pytest.mark.parametrize("what", ["content", "setting", "output", "report"])
+@pytest.mark.parametrize("what", ["content", "setting", "output", "manifest", "report"])
 def test_another_output_is_not_taken_for_done(
     what: str, tmp_path: Path, noisy: wv.Perturber, same: wv.Perturber
 ) -> None:
@@ -254,6 +254,8 @@ def test_another_output_is_not_taken_for_done(
             veil = same
         case "output":
             target.write_text("m\nfire\n")
+        case "manifest":
+            target.with_name("out.csv.manifest.json").write_text('{"output": {"rows": Infinity}}')
         case _:
             target.with_name("out.csv.private.json").write_text("[]")
     with pytest.raises(wv.ParameterError, match="exists already"):

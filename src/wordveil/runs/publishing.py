@@ -82,6 +82,6 @@ def published_before(targets: Targets, identity: Callable[[bytes], str]) -> Coun
         salt, counts = bytes.fromhex(origin["salt"]), Counts(int(output["rows"]), int(output["words"]))
         is_whole = file_digest(targets.output) == output["sha256"]
         is_same = is_whole and identity(salt) == origin["identity"]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
     return counts if is_same else None

@@ -10,7 +10,7 @@ import typer
 
 from wordveil.errors import FormatError
 
-__all__ = ["Config"]
+__all__ = ["Config", "refused_setting"]
 
 _NOT_SETTINGS: Final = ("source", "target", "config")
 
@@ -32,6 +32,20 @@ def _load(context: typer.Context, path: Path | None) -> Path | None:
         defaults[option] = _checked(value, known[option], f"{path}: '{_dashed(option)}'")
     context.default_map = defaults
     return path
+
+
+def refused_setting(error: Exception) -> str:
+    """Return which setting of a file a usage error is about; empty if it is about the command line.
+
+    Typer's own text shows the value.
+    """
+    context, option = getattr(error, "ctx", None), getattr(error, "param", None)
+    if context is None or option is None:
+        return ""
+    origin = context.get_parameter_source(option.name)
+    if origin is None or origin.name != "DEFAULT_MAP":
+        return ""
+    return f"{context.params['config']}: '{_dashed(option.name)}' has a value that it can't have."
 
 
 def _read(path: Path) -> dict[str, Any]:

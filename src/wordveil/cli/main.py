@@ -15,6 +15,7 @@ import typer
 
 import wordveil
 from wordveil.cli import embedding, experiment, stopping
+from wordveil.cli.config import refused_setting
 from wordveil.cli.console import note
 from wordveil.cli.explain import explain
 from wordveil.cli.ledger import ledger
@@ -111,7 +112,7 @@ _UsageError: "Final[type[typer.TyperException]]" = typer.BadParameter.__mro__[1]
 
 
 def _usage(error: "typer.TyperException") -> str:
-    message = error.format_message().strip()
+    message = refused_setting(error) or error.format_message().strip()
     if not message:  # a bare command, whose help Typer has shown already
         return ""
     end = "" if message.endswith((".", "?")) else "."

@@ -1,7 +1,9 @@
 """Shared by all tests: the default vectors, an empty user's folder, and the real data where it is there."""
 
+import gc
 import os
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +98,41 @@ def train_fasttext() -> Callable[..., Any]:
         raise RuntimeError("50 fits of fastText in a row have failed")
 
     return train
+
+
+@pytest.fixture(scope="session")
+def check_sealed() -> Callable[[BaseException, str], None]:
+    """What fails if a text hangs anywhere on an exception."""
+
+    def check(error: BaseException, secret: str) -> None:
+        assert error.__context__ is None
+        assert error.__cause__ is None
+        for thing in _reachable(error):
+            if isinstance(thing, str | bytes):
+                text = thing if isinstance(thing, str) else thing.decode("utf-8", "replace")
+                assert secret not in text
+
+    return check
+
+
+def _reachable(error: BaseException) -> Iterator[object]:
+    """Yield all that hangs on an exception: its arguments, what it came from, and the frames it passed."""
+    seen: set[int] = set()
+    waiting: list[object] = [error.args, vars(error), error.__context__, error.__cause__]
+    trace = error.__traceback__
+    while trace is not None:
+        if "/wordveil/" in trace.tb_frame.f_code.co_filename:
+            waiting.extend(trace.tb_frame.f_locals.values())
+        trace = trace.tb_next
+    skipped = (type, types.ModuleType, types.FunctionType, types.FrameType)
+    while waiting:
+        thing = waiting.pop()
+        if id(thing) in seen or isinstance(thing, skipped):
+            continue
+        seen.add(id(thing))
+        yield thing
+        if isinstance(thing, BaseException):
+            waiting.extend((thing.args, vars(thing), thing.__context__, thing.__cause__))
+            waiting.extend(getattr(thing, name, None) for name in ("object", "doc"))
+        elif isinstance(thing, list | tuple | dict | set):
+            waiting.extend(gc.get_referents(thing))

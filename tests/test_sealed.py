@@ -1,9 +1,9 @@
 """Nothing of the input hangs on an exception that leaves the library."""
 
-import gc
 import io
-import types
-from collections.abc import Callable, Iterator
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,36 +19,12 @@ from wordveil.runs import perturb_pipe
 SECRET = "Zanzibar-pregnant-555"
 
 
-def reachable(error: BaseException) -> Iterator[object]:
-    """Yield all that hangs on an exception: its arguments, what it came from, and the frames it passed."""
-    seen: set[int] = set()
-    waiting: list[object] = [error.args, vars(error), error.__context__, error.__cause__]
-    trace = error.__traceback__
-    while trace is not None:
-        if "/wordveil/" in trace.tb_frame.f_code.co_filename:
-            waiting.extend(trace.tb_frame.f_locals.values())
-        trace = trace.tb_next
-    skipped = (type, types.ModuleType, types.FunctionType, types.FrameType)
-    while waiting:
-        thing = waiting.pop()
-        if id(thing) in seen or isinstance(thing, skipped):
-            continue
-        seen.add(id(thing))
-        yield thing
-        if isinstance(thing, BaseException):
-            waiting.extend((thing.args, vars(thing), thing.__context__, thing.__cause__))
-            waiting.extend(getattr(thing, name, None) for name in ("object", "doc"))
-        elif isinstance(thing, list | tuple | dict | set):
-            waiting.extend(gc.get_referents(thing))
+Check = Callable[[BaseException], None]
 
 
-def check_clean(error: BaseException) -> None:
-    assert error.__context__ is None
-    assert error.__cause__ is None
-    for thing in reachable(error):
-        if isinstance(thing, str | bytes):
-            text = thing if isinstance(thing, str) else thing.decode("utf-8", "replace")
-            assert SECRET not in text
+@pytest.fixture
+def check_clean(check_sealed: Callable[[BaseException, str], None]) -> Check:
+    return lambda error: check_sealed(error, SECRET)
 
 
 BAD_UTF8 = SECRET.encode() + b" \xff\n"
@@ -68,7 +44,7 @@ FILES: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_files(name: str, tmp_path: Path, noisy: wv.Perturber) -> None:
+def test_files(name: str, tmp_path: Path, noisy: wv.Perturber, check_clean: Check) -> None:
     (tmp_path / name).write_bytes(FILES[name])
     chosen: dict[str, Any] = {} if name.endswith(".txt") else {"text": "m"}
     with pytest.raises(wv.FormatError) as caught:
@@ -82,7 +58,9 @@ def bad_array(**options: Any) -> pa.Array:
 
 
 @pytest.mark.parametrize("dictionary", [False, True])
-def test_parquet_and_frames_of_bad_text(dictionary: bool, tmp_path: Path, noisy: wv.Perturber) -> None:
+def test_parquet_and_frames_of_bad_text(
+    dictionary: bool, tmp_path: Path, noisy: wv.Perturber, check_clean: Check
+) -> None:
     column = bad_array()
     if dictionary:
         column = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), column)
@@ -97,25 +75,37 @@ def test_parquet_and_frames_of_bad_text(dictionary: bool, tmp_path: Path, noisy:
     check_clean(caught.value)
 
 
-def test_frames_of_other_things(noisy: wv.Perturber) -> None:
+def test_frames_of_other_things(noisy: wv.Perturber, check_clean: Check) -> None:
     with pytest.raises(wv.FormatError, match="row 1: 'm' is not text") as caught:
         wv.perturb_frame(pd.DataFrame({"m": [{"x": SECRET}]}), perturber=noisy, text="m")
     check_clean(caught.value)
 
 
-def test_texts(noisy: wv.Perturber) -> None:
+def test_texts(noisy: wv.Perturber, check_clean: Check) -> None:
     with pytest.raises(wv.ParameterError, match="Text 1") as caught:
         noisy.perturb([SECRET, SECRET.encode()])  # type: ignore[list-item]
     check_clean(caught.value)
 
 
-def test_pipes(noisy: wv.Perturber) -> None:
+def test_pipes(noisy: wv.Perturber, check_clean: Check) -> None:
     with pytest.raises(wv.FormatError) as caught:
         perturb_pipe(io.BytesIO(BAD_UTF8), io.BytesIO(), "in", perturber=noisy, layout=wv.Layout("text"))
     check_clean(caught.value)
 
 
-def test_a_wrong_file_of_vectors(tmp_path: Path) -> None:
+def test_a_ledger(tmp_path: Path, noisy: wv.Perturber, check_clean: Check) -> None:
+    ledger = wv.Ledger(tmp_path / "ledger.sqlite")
+    (tmp_path / "in.txt").write_text("tea\n")
+    wv.perturb_file(tmp_path / "in.txt", tmp_path / "out.txt", perturber=noisy, ledger=ledger)
+    with closing(sqlite3.connect(ledger.path)) as base:
+        base.execute("UPDATE entry SET setting = ?", (f'{{"{SECRET}',))
+        base.commit()
+    with pytest.raises(wv.MachineError, match="entry 1 is not readable") as caught:
+        ledger.entries()
+    check_clean(caught.value)
+
+
+def test_a_wrong_file_of_vectors(tmp_path: Path, check_clean: Check) -> None:
     (tmp_path / "v.txt").write_bytes(BAD_UTF8 * 3)
     for read in (wv.load_embedding, wv.read_embedding):
         with pytest.raises(wv.WordveilError) as caught:
@@ -123,7 +113,7 @@ def test_a_wrong_file_of_vectors(tmp_path: Path) -> None:
         check_clean(caught.value)
 
 
-def test_the_seal_itself_would_show_a_leak() -> None:
+def test_the_seal_itself_would_show_a_leak(check_clean: Check) -> None:
     """Without the seal the checks above fail: they look where text really hangs."""
 
     def leaking(text: bytes) -> None:

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from wordveil.errors import MachineError, ParameterError
+from wordveil.errors import MachineError, ParameterError, sealed
 from wordveil.folders import checked_path, user_folder
 from wordveil.perturber import Perturber
 from wordveil.runs.sums import Setting, readable, together
@@ -194,6 +194,7 @@ class Ledger:
                 beside.rename(aside.with_name(aside.name + suffix))
         return aside
 
+    @sealed
     def entries(self) -> list[Entry]:
         """Return all entries, the oldest first."""
         if not self.path.exists() and not self.path.is_symlink():

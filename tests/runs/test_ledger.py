@@ -338,6 +338,7 @@ DAMAGES: dict[str, Callable[[sqlite3.Connection], object]] = {
     "setting nests": damage_entry("setting", "[" * 100_000),
     "epsilon is a text": damage_entry("setting", json.dumps(SETTING | {"epsilon": "1"})),
     "epsilon is no number": damage_entry("setting", json.dumps(SETTING | {"epsilon": float("nan")})),
+    "epsilon is too large": damage_entry("setting", json.dumps(SETTING | {"epsilon": 10**400})),
     "unsafe is a text": damage_entry("setting", json.dumps(SETTING | {"unsafe": "no"})),
     "unsafe holds numbers": damage_entry("setting", json.dumps(SETTING | {"unsafe": [1]})),
     "secure is a text": damage_entry("setting", json.dumps(SETTING | {"secure": "yes"})),
@@ -352,6 +353,9 @@ DAMAGES: dict[str, Callable[[sqlite3.Connection], object]] = {
     "key is long": lambda base: base.execute("UPDATE secret SET key = zeroblob(100)"),
     "key is gone": lambda base: base.execute("DELETE FROM secret"),
     "entries lack a column": lambda base: base.execute("ALTER TABLE entry DROP COLUMN source"),
+    "a trigger stands in the way": lambda base: base.execute(
+        "CREATE TRIGGER t BEFORE UPDATE ON entry BEGIN SELECT RAISE(FAIL, 'no'); END"
+    ),
     "entry is a view": lambda base: base.executescript("DROP TABLE entry; CREATE VIEW entry AS SELECT 1;"),
 }
 

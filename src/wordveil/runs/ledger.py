@@ -135,6 +135,8 @@ class Ledger:
         try:
             with closing(sqlite3.connect(self.path, timeout=_WAIT_SECONDS, isolation_level=None)) as base:
                 base.execute("BEGIN IMMEDIATE")
+                if base.execute("SELECT 1 FROM sqlite_master WHERE type IN ('trigger', 'view')").fetchone():
+                    raise self._damaged("it holds a trigger or a view, which wordveil never makes")
                 for statement in filter(str.strip, _TABLES.split(";")):
                     base.execute(statement)
                 if "outcome" not in {row[1] for row in base.execute("PRAGMA table_info(entry)")}:

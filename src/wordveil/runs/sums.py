@@ -1,6 +1,5 @@
 """What several releases of the same texts promise together, if they promise anything."""
 
-import math
 from typing import Any, Final
 
 from wordveil.guarantee import at_most
@@ -10,6 +9,7 @@ __all__ = ["Setting", "is_void", "readable", "together"]
 Setting = dict[str, Any]
 """What a release was made with: mechanism, parameters, worst exponent, and whether it was secure and safe."""
 
+_LARGEST: Final = 1e300  # far beyond any real one, and sums of them are still numbers
 _NUMBERS: Final = ("epsilon", "lam", "dims", "worst_case_exponent")
 
 
@@ -17,7 +17,9 @@ def readable(setting: object) -> bool:
     """Tell whether something that was stored is a setting, of this version or of wordveil 0.1."""
     return (
         isinstance(setting, dict)
-        and all(type(setting.get(name)) in (int, float) and math.isfinite(setting[name]) for name in _NUMBERS)
+        and all(
+            type(setting.get(name)) in (int, float) and 0 <= setting[name] <= _LARGEST for name in _NUMBERS
+        )
         and isinstance(setting.get("vectors"), str)
         and isinstance(setting.get("unsafe"), list)
         and all(isinstance(name, str) for name in setting["unsafe"])

@@ -89,6 +89,12 @@ LOWEST_WARNINGS := -W "ignore:'click.:DeprecationWarning" \
 test-lowest: $(LOWEST_ENV)/ready ## The tests with the oldest versions of the dependencies that are allowed
 	$(LOWEST_ENV)/bin/pytest $(LOWEST_WARNINGS) $(PYTEST_FLAGS)
 
+FUZZ_SECONDS ?= 60
+
+.PHONY: fuzz
+fuzz: $(DEV_ENV)/ready ## Damaged input for every reader of files, FUZZ_SECONDS (60) long, different each time
+	FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -m fuzz tests/fuzz $(PYTEST_FLAGS)
+
 .PHONY: check
 check: $(DEV_ENV)/ready ## Format, lint, types and import order
 	$(BIN)/ruff format --check .

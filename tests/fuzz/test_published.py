@@ -1,0 +1,49 @@
+"""The manifest and the private report beside an output, which a resumed run reads."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import strategies as st
+
+import wordveil as wv
+
+from .budget import Budget
+from .mutations import altered, as_json, damaged
+from .rules import Rules
+from .runs import ROWS, SmallRun
+
+pytestmark = pytest.mark.fuzz
+
+
+def documents(data: bytes, part: str) -> st.SearchStrategy[bytes]:
+    """A damaged document, half of them in the part that is read."""
+    valid = json.loads(data)
+    inside = altered(valid[part]).map(lambda value: valid | {part: value})
+    return damaged([data]) | st.one_of(inside, inside, altered(valid)).map(as_json)
+
+
+def test_manifests(
+    budget: Budget, rules: Rules, folder: Path, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = SmallRun(folder, noisy, monkeypatch)
+    done = run()
+    files = {path.name: path.read_bytes() for path in (done.output, done.manifest, done.private)}
+
+    def example(case: tuple[str, bytes]) -> str:
+        run.clear()
+        for name, data in (files | dict([case])).items():
+            (folder / name).write_bytes(data)
+        resumed = rules.call(lambda: run(resume=True))
+        assert done.output.read_bytes() == files[done.output.name]
+        anew = rules.call(lambda: run(force=True))
+        assert not isinstance(anew, wv.WordveilError), anew
+        run.check_whole()
+        if isinstance(resumed, wv.WordveilError):
+            return "refused"
+        assert isinstance(resumed.rows, int)
+        return "complete" if resumed.rows == ROWS else "complete with other counts"
+
+    read = {done.manifest.name: "output", done.private.name: "made_from"}
+    cases = [st.tuples(st.just(name), documents(files[name], part)) for name, part in read.items()]
+    budget.spend(st.one_of(cases), example)

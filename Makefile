@@ -64,7 +64,7 @@ $(LOWEST_ENV)/ready: requirements-lowest.txt pyproject.toml $(GLOVE)/pyproject.t
 demo: $(USER_ENV)/ready ## Set up, and show what wordveil does with the shipped vectors
 	@rm -rf build/demo && mkdir -p build/demo
 	@$(USER_ENV)/bin/wordveil --version
-	XDG_STATE_HOME=build/demo $(USER_ENV)/bin/wordveil perturb examples/messages.csv build/demo/private.csv \
+	XDG_STATE_HOME=$(CURDIR)/build/demo $(USER_ENV)/bin/wordveil perturb examples/messages.csv build/demo/private.csv \
 		--text message --keep label --epsilon 6 --dims 25
 	@$(USER_ENV)/bin/python examples/side_by_side.py examples/messages.csv build/demo/private.csv message
 	$(USER_ENV)/bin/wordveil explain --epsilon 6 --dims 25 --file examples/messages.csv --text message

@@ -33,7 +33,8 @@ ROWS, TEXT = 5000, "please call me at the red house in boston now or later"
 SCRIPT = str(Path(sys.executable).parent / "wordveil")
 SIGNALS = {"SIGINT": signal.SIGINT, "SIGTERM": signal.SIGTERM, "SIGKILL": signal.SIGKILL}
 EXIT_CODES = {"SIGINT": 130, "SIGTERM": -signal.SIGTERM, "SIGKILL": -signal.SIGKILL}
-EARLIEST = 0.4  # seconds: before that the interpreter itself is starting, which no program can help
+EARLIEST = 0.25  # seconds: before that the interpreter itself is starting, which no program can help
+UNHEARD = 1000  # stands for an exit code of 0 although the signal came before the end
 PATIENCE = 30.0  # seconds until what Spark started must have noticed that it is alone
 
 
@@ -240,10 +241,18 @@ def by_signal(
     ):  # fmt: skip
         assert writer.stdout is not None
         writer.stdout.close()
+        ended = False
         if number is not None:
             time.sleep(seconds)
-            process.send_signal(number)
+            ended = process.poll() is not None
+            for _ in range(
+                random.choice((1, 1, 3, 8)) if number == signal.SIGINT else 1
+            ):  # people press it again
+                process.send_signal(number)
+                time.sleep(random.random() * 0.05)
         code = process.wait()
+        if number is not None and not ended and code == 0:
+            code = UNHEARD
         orphans = left_of(process.pid)
         output.seek(0)
         errors.seek(0)

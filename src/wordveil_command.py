@@ -5,7 +5,6 @@ import signal
 import sys
 from contextlib import suppress
 from types import FrameType
-from typing import NoReturn
 
 __all__ = ["main"]
 
@@ -17,10 +16,11 @@ def main() -> int:
     _fill_standard_files()
     stopped = False
 
-    def stop(*_: int | FrameType | None) -> NoReturn:
+    def stop(*_: int | FrameType | None) -> None:
         nonlocal stopped
-        stopped = True
-        raise KeyboardInterrupt
+        if not stopped:  # pressed again, it would interrupt the cleaning up
+            stopped = True
+            raise KeyboardInterrupt
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else somebody chose to ignore Ctrl-C
         signal.signal(signal.SIGINT, stop)

@@ -1,5 +1,6 @@
 """From Python: whatever is wrong, the error is one of ours, and names what was given."""
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -67,3 +68,17 @@ def test_lone_surrogates(same: wv.Perturber) -> None:
 def test_what_is_no_frame(frame: Any, same: wv.Perturber) -> None:
     with pytest.raises(wv.ParameterError, match="'frame' parameter of perturb_frame"):
         wv.perturb_frame(frame, perturber=same, text="m")
+
+
+def test_pandas_columns_that_are_no_names(same: wv.Perturber) -> None:
+    frame = pd.DataFrame([["tea"]], columns=pd.MultiIndex.from_tuples([("m", "x")]))
+    with pytest.raises(wv.FormatError, match="columns whose names are str"):
+        wv.perturb_frame(frame, perturber=same, text="m")
+
+
+def test_errors_can_be_pickled(tmp_path: Path, same: wv.Perturber) -> None:
+    (tmp_path / "in.txt").write_bytes(b"tea\n\xff\n")
+    with pytest.raises(wv.FormatError) as caught:
+        wv.perturb_file(tmp_path / "in.txt", tmp_path / "out.txt", perturber=same)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again)) == (type(caught.value), str(caught.value))

@@ -42,6 +42,10 @@ def one_text(veil: wv.Perturber, folder: Path, source: Any = None) -> object:
     return veil("tea " * 40, stream=source and source.stream())
 
 
+def words(veil: wv.Perturber, folder: Path, source: Any = None) -> object:
+    return veil.mechanism.perturb_words(["tea"] * 40, stream=source and source.stream())
+
+
 def file(veil: wv.Perturber, folder: Path, source: Any = None) -> object:
     (folder / "in.txt").write_text("tea " * 40)
     options: dict[str, Any] = {"perturber": veil, "key": source, "force": True}
@@ -60,13 +64,14 @@ def pipe(veil: wv.Perturber, folder: Path, source: Any = None) -> object:
     return out.getvalue()
 
 
-WAYS = [texts, one_text, file, frame, pipe]
+WAYS = [texts, one_text, words, file, frame, pipe]
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_seed_from_python_raises_a_warning(way: Any, small: wv.Embedding, tmp_path: Path) -> None:
-    with pytest.warns(wv.PrivacyWarning, match=SEEDED):
+    with pytest.warns(wv.PrivacyWarning, match=SEEDED) as caught:
         way(wv.Perturber(Watching(small)), tmp_path, wv.insecure_key(1))
+    assert caught[0].filename == __file__  # it points at whoever chose the seed
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -85,6 +85,12 @@ def test_texts(noisy: wv.Perturber, check_clean: Check) -> None:
     with pytest.raises(wv.ParameterError, match="Text 1") as caught:
         noisy.perturb([SECRET, SECRET.encode()])  # type: ignore[list-item]
     check_clean(caught.value)
+    with pytest.raises(wv.ParameterError, match="Text 0") as caught:
+        noisy(SECRET * (1 << 20))
+    check_clean(caught.value)
+    with pytest.raises(wv.ParameterError, match="different numbers of words") as caught:
+        noisy.guarantee.exponent(SECRET, f"{SECRET} tea")
+    check_clean(caught.value)
 
 
 def test_pipes(noisy: wv.Perturber, check_clean: Check) -> None:

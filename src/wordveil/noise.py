@@ -18,10 +18,10 @@ __all__ = ["check_epsilon", "eigen_noise", "sample_noise"]
 _SMALLEST_EPSILON = 1e-100  # so that no square of a noisy coordinate overflows
 
 
-def check_epsilon(epsilon: float, owner: str) -> float:
+def check_epsilon(epsilon: float, owner: str, name: str = "epsilon") -> float:
     """Return ε if it is finite and positive, else raise ParameterError."""
     return check_real(
-        epsilon, "epsilon", owner, "be finite and positive (1e-100 or more)", _SMALLEST_EPSILON, math.inf
+        epsilon, name, owner, "be finite and positive (1e-100 or more)", _SMALLEST_EPSILON, math.inf
     )
 
 

@@ -108,9 +108,21 @@ class Perturber:
         """What is promised about whole texts."""
         return TextGuarantee(self.mechanism.guarantee, self.policy, self.tokenizer)
 
+    @sealed
     def __call__(self, text: str, *, stream: Stream | None = None) -> str:
         """Return a private version of one text."""
-        return self.perturb([text], stream=stream)[0]
+        answers, _ = self._perturbed([text], self._noise(stream))
+        return answers[0]
+
+    @staticmethod
+    def _noise(stream: Stream | None) -> Stream:
+        """Return where the noise for somebody's text comes from; warn of a seed."""
+        if stream is None:
+            return secure_stream()
+        if not isinstance(stream, Stream):
+            raise parameter_error("stream", "perturb", "be a Stream, made by secure_stream()", stream)
+        warn_if_insecure(stream, stacklevel=5)  # at whoever called the sealed function
+        return stream
 
     @overload
     def perturb(
@@ -133,11 +145,7 @@ class Perturber:
         """
         if isinstance(texts, str | bytes):
             raise ParameterError("The 'texts' parameter of perturb must be a list of texts, not one text.")
-        if stream is not None and not isinstance(stream, Stream):
-            raise parameter_error("stream", "perturb", "be a Stream, made by secure_stream()", stream)
-        stream = secure_stream() if stream is None else stream
-        warn_if_insecure(stream, stacklevel=4)
-        answers, counts = self._perturbed(texts, stream)
+        answers, counts = self._perturbed(texts, self._noise(stream))
         return (answers, counts) if report else answers
 
     def perturb_column(

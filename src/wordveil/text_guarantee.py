@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import ParameterError
+from wordveil.errors import ParameterError, sealed
 from wordveil.guarantee import COLUMNS, EMPTY, LENGTH, ORDER, ROW_ORDER, Guarantee, at_most
 from wordveil.policy import Policy
 from wordveil.tokens import Tokenizer, check_text
@@ -41,6 +41,7 @@ class TextGuarantee:
     policy: Policy
     tokenizer: Tokenizer
 
+    @sealed
     def exponent(self, text: str, other: str) -> float:
         """Return Σ ε·d between two texts: exp of it is how much the odds between them can change.
 

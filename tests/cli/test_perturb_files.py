@@ -23,6 +23,15 @@ SCRIPT = shutil.which("wordveil", path=str(Path(sys.executable).parent)) or "wor
 CSV = "id,message,label\n4711,Book a flight to Zanzibar,ham\n4712,tea at noon,spam\n"
 
 
+ORDINARY = (
+    (
+        "id name date label title body score user topic group lang link item list code page note rank role state "
+        "step tag time type url value view word year zip"
+    )
+    .replace("step ", "size ")
+    .split()[:30]
+)
+
 # At this ε the small vocabulary stays as it is, and the command says what that is worth.
 STRENGTH = (
     "strength: 100.0% of public words come out unchanged (99.8% to 100.0%, measured); proven: "
@@ -292,12 +301,12 @@ def test_what_is_left_out_is_told_in_few_words(
     (folder / "wide.csv").write_text(",".join(columns) + "\n" + ",".join("tea" for _ in columns) + "\n")
     assert perturb(vectors, "wide.csv", "out.csv", "--text", "message") == 0
     note, _ = capsys.readouterr().err.splitlines()
-    assert note == "note: left out, since not named with --keep: 32 more of 33"
-    ordinary = ["message", *(f"text{i}" for i in range(30))]
+    assert note == "note: left out, since not named with --keep: 32 columns of 33"
+    ordinary = ["message", *(f"text_{w}" for w in ORDINARY)]
     (folder / "wide.csv").write_text(",".join(ordinary) + "\n" + ",".join("tea" for _ in ordinary) + "\n")
     assert perturb(vectors, "wide.csv", "out.csv", "--text", "message", "--force") == 0
     note, _ = capsys.readouterr().err.splitlines()
-    assert note.endswith("text18, text19, 10 more with names")
+    assert note.endswith("text_note, 10 more with names")
 
 
 def test_a_disk_that_is_full_and_a_folder_without_permission(folder: Path, vectors: str) -> None:
@@ -442,3 +451,42 @@ def test_explain_a_table(folder: Path, vectors: str, capsys: pytest.CaptureFixtu
     assert (facts["texts"], facts["words"], facts["unknown_words"]) == (2, 8, 1)
     assert main(options) == 2
     assert "which column" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("target", ["-", "out.txt"])
+def test_ctrl_c_while_a_named_pipe_has_nothing(target: str, folder: Path, vectors: str) -> None:
+    os.mkfifo(folder / "pipe.txt")
+    command = [SCRIPT, "perturb", "pipe.txt", target, "--embedding", vectors, "--epsilon", "1"]
+    with (
+        subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        ) as process,
+        (folder / "pipe.txt").open("wb", buffering=0) as writer,
+    ):  # fmt: skip
+        writer.write(b"tea\n")
+        time.sleep(4)  # now it waits for a pipe that is open and idle
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    assert (process.returncode, errors) == (130, b"wordveil: stopped.\n")
+    assert sorted(path.name for path in folder.iterdir()) == ["in.csv", "pipe.txt"]
+
+
+@pytest.mark.parametrize("times", [2, 8])
+def test_ctrl_c_pressed_again_and_again(times: int, folder: Path, vectors: str) -> None:
+    (folder / "in.csv").write_text("m\n" + "please call me at the red house\n" * 20_000)
+    command = [SCRIPT, "perturb", "in.csv", "out.csv", "--text", "m", "--epsilon", "6", "--dims", "25"]
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:  # fmt: skip
+        journal = folder / ".out.csv.wordveil" / "journal"
+        while process.poll() is None and not journal.exists():
+            time.sleep(0.01)
+        time.sleep(0.5)
+        for _ in range(times):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.02)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert errors.splitlines()[-1] == b"wordveil: stopped."

@@ -138,6 +138,10 @@ DAMAGES: dict[str, Callable[[Run], None]] = {
     "salt is no hexadecimal": altered("header", salt="xyz"),
     "salt is a number": altered("header", salt=5),
     "salt is gone": altered("header", salt=...),
+    "salt is long": altered("header", salt="00" * 100),
+    "entry is huge": altered("header", entry=10**30),
+    "seconds is huge": altered("commit", seconds=10**400),
+    "rows is huge": altered("commit", rows=10**30),
     "entry is a text": altered("header", entry="1"),
     "head is negative": altered("header", head=-1),
     "head is a truth": altered("header", head=True),
@@ -189,3 +193,22 @@ def test_two_runs_over_the_same_input_have_nothing_in_common_on_disk(run: Run) -
     assert len(bytes.fromhex(a["salt"])) == len(bytes.fromhex(b["salt"])) == 32
     assert a["salt"] != b["salt"]
     assert a["identity"] != b["identity"]
+
+
+@pytest.mark.parametrize("more", [{}, {"resume": True}])
+def test_a_symbolic_link_for_a_lock(run: Run, more: dict[str, bool], tmp_path: Path) -> None:
+    run.stop()
+    (run.work / "lock").unlink()
+    (run.work / "lock").symlink_to(tmp_path / "elsewhere")
+    assert run(force=True, **more).rows == ROWS
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_rows_that_the_input_does_not_have(run: Run) -> None:
+    """A journal that says more than there is would publish what it has as if it were all."""
+    run.stop()
+    lines = run.lines
+    kind, facts, _ = json.loads(lines[-1])
+    facts["rows"] = 10**9
+    run.write(*lines[:-1], json.dumps([kind, facts, _checksum(kind, facts)]).encode())
+    check_refused(run)

@@ -493,3 +493,38 @@ def test_without_a_ledger_nobody_keeps_count(source: Path, tmp_path: Path, same:
         run = wv.perturb_file(source, tmp_path / name, perturber=same, text="message")
         assert "earlier_releases" not in json.loads(run.manifest.read_text())
     assert wv.Ledger().entries() == []
+
+
+def test_a_resumed_run_knows_of_the_releases_since_it_was_stopped(stopped: Stopped) -> None:
+    stopped.stop("a.csv")
+    with pytest.warns(wv.PrivacyWarning):
+        stopped.run("b.csv", again=True)
+    with pytest.warns(wv.PrivacyWarning, match="This content is released again"):
+        run = stopped.run("a.csv", resume=True)
+    assert json.loads(run.manifest.read_text())["earlier_releases"]["known"] == 1
+
+
+def test_a_run_in_the_ledger_is_not_resumed_without_it(stopped: Stopped) -> None:
+    """Else the output would be published, and the entry would say that nothing was released."""
+    stopped.stop("a.csv")
+    with pytest.raises(wv.ParameterError, match="stands in the ledger"):
+        stopped.run("a.csv", resume=True, ledger=None)
+    assert stopped.run("a.csv", resume=True).resumed_rows == 2048
+
+
+def test_a_damaged_ledger_is_set_aside_by_a_resumed_run_too(stopped: Stopped) -> None:
+    stopped.stop("a.csv")
+    stopped.ledger.path.write_bytes(b"not a data base" * 1000)
+    with pytest.raises(wv.MachineError, match="is damaged"):
+        stopped.run("a.csv", resume=True)
+    with pytest.warns(wv.PrivacyWarning, match="knows of no release before"):
+        assert stopped.run("a.csv", resume=True, force=True).resumed_rows == 2048
+    assert stopped.states == [("a.csv", "released")]
+
+
+def test_a_folder_in_the_place_of_the_ledger(stopped: Stopped) -> None:
+    stopped.ledger.path.mkdir(parents=True)
+    with pytest.raises(wv.MachineError, match="is damaged: it is a folder"):
+        stopped.run("a.csv")
+    with pytest.warns(wv.PrivacyWarning, match="knows of no release before"):
+        stopped.run("a.csv", force=True)

@@ -56,6 +56,25 @@ def peak(source: Path, keep: str, pad_to: str = "") -> int:
     return int(done.stdout) * 1024
 
 
+def parquet_of_one_value(path: Path, rows: int) -> None:
+    """Stored once, and repeated: the file is small, whatever it says of its sizes."""
+    table = pa.table({"message": ["book a flight"] * rows, "wide": [WIDE] * rows})
+    pq.write_table(table, path.with_suffix(".parquet"))
+
+
+def parquet_of_all_sizes(path: Path, rows: int) -> None:
+    """Small records by the thousand, then large ones, in one row group."""
+    wide = ["x"] * 50_000 + [f"{i}{WIDE}" for i in range(rows)]
+    table = pa.table({"message": ["book a flight"] * len(wide), "wide": wide})
+    pq.write_table(table, path.with_suffix(".parquet"), use_dictionary=False, row_group_size=len(wide))
+
+
+@pytest.mark.parametrize("write", [parquet_of_one_value, parquet_of_all_sizes])
+def test_parquet_whose_sizes_mislead(write: Callable[[Path, int], None], tmp_path: Path) -> None:
+    write(tmp_path / "in", 250)
+    assert peak(tmp_path / "in.parquet", "wide") < LIMIT
+
+
 @pytest.mark.parametrize("keep", ["", "wide"], ids=["left out", "kept"])
 @pytest.mark.parametrize("write", [csv, jsonl, parquet])
 def test_records_of_a_mebibyte(write: Callable[[Path, int], None], keep: str, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def arrow_table() -> pa.Table:
         marked("large", pa.large_list(marked("item", pa.int64()))),
         marked("fixed", pa.list_(marked("item", pa.int64()), 2)),
         marked("zanzibar_id", pa.string()),
-    ]
+    ]  # list views and the like have a test of their own: not every format can hold them
     rows = {
         "message": ["tea at noon", None],
         "label": ["ham", "spam"],
@@ -89,3 +89,25 @@ def test_pandas_metadata_that_arrow_wrote(noisy: wv.Perturber) -> None:
     table = pa.Table.from_pandas(pd.DataFrame({"message": ["tea"], "Zanzibar": [1]}))
     private = wv.perturb_frame(table, perturber=noisy, text="message")
     assert private.schema.metadata is None
+
+
+def test_arrow_types_that_files_do_not_have(noisy: wv.Perturber) -> None:
+    item = marked("item", pa.int64())
+    kinds = {
+        "view": pa.list_view(item),
+        "large": pa.large_list_view(item),
+        "encoded": pa.dictionary(pa.int8(), pa.struct([marked("x", pa.int64())])),
+    }
+    values = {
+        "view": pa.array([[1]], kinds["view"]),
+        "large": pa.array([[1]], kinds["large"]),
+        "encoded": pa.DictionaryArray.from_arrays(
+            pa.array([0], pa.int8()), pa.array([{"x": 1}], kinds["encoded"].value_type)
+        ),
+    }
+    for name, kind in kinds.items():
+        table = pa.table({"message": pa.array(["tea"]), name: values[name]}, schema=None)
+        assert has_secret(pa.schema([pa.field(name, kind)]))
+        private = wv.perturb_frame(table, perturber=noisy, text="message", keep=name)
+        assert not has_secret(private.schema)
+        assert private[name].to_pylist() == values[name].to_pylist()

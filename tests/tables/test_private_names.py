@@ -1,9 +1,12 @@
 """What a file calls its columns may be data: of a table without a header, or of JSON keyed by people."""
 
+import time
+import types
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -91,4 +94,34 @@ def test_ordinary_names_are_still_told() -> None:
     assert "did you mean 'message'?" in str(missing_column("mesage", ["id", "message"], "in.csv"))
     assert described(["created_at", "userId"], ["created_at", "text", "userId"]) == "created_at, userId"
     assert described(["text" + "1" * 9], ["text" + "1" * 9]) == "column 1 of 1"
-    assert described([f"x{i}" for i in range(50)], [f"x{i}" for i in range(60)]) == "50 more of 60"
+    assert described([f"x{i}" for i in range(50)], [f"x{i}" for i in range(60)]) == "50 columns of 60"
+
+
+@pytest.mark.parametrize("name", ["phone 06 12 34 56 78", "patient 12 03 19 85", "age 42", "id 4711"])
+def test_numbers_are_no_part_of_an_ordinary_name(name: str) -> None:
+    assert described([name], [name, "text"]) == "column 1 of 2"
+
+
+def test_kinds_do_not_tell_what_they_hold(noisy: wv.Perturber, tmp_path: Path) -> None:
+    frames = [
+        pl.DataFrame({"m": pl.Series([{"Okello": 1}])}),
+        pd.DataFrame({"m": pd.Categorical([1], categories=[1, 555]), "n": [1]}),
+        pa.table({"m": pa.array([{"Okello": 1}])}),
+    ]
+    for frame in frames:
+        with pytest.raises(wv.FormatError) as caught:
+            wv.perturb_frame(frame, perturber=noisy, text="m")
+        check_silent(types.SimpleNamespace(err=str(caught.value), out=""))
+    pq.write_table(frames[2], tmp_path / "in.parquet")
+    with pytest.raises(wv.FormatError, match="is not text but struct") as caught:
+        wv.perturb_file(tmp_path / "in.parquet", tmp_path / "out.parquet", perturber=noisy, text="m")
+    check_silent(types.SimpleNamespace(err=str(caught.value), out=""))
+    enum = pl.DataFrame({"m": pl.Series(["tea", "pregnant"], dtype=pl.Enum(["tea", "pregnant"]))})
+    assert len(wv.perturb_frame(enum, perturber=noisy, text="m")) == 2
+
+
+def test_many_odd_names_take_no_time() -> None:
+    names = [f"x{i}" for i in range(50_000)]
+    begun = time.perf_counter()
+    assert described(names[1:], names) == "49,999 columns of 50,000"
+    assert time.perf_counter() - begun < 5.0

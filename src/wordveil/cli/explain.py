@@ -74,8 +74,8 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Say in plain words what is promised at a setting, and what is not."""
-    veil = Perturber(mechanism_of(epsilon, lam, dims, mechanism, embedding))
     whole = load_embedding(embedding)
+    veil = Perturber(mechanism_of(epsilon, lam, dims, mechanism, whole))
     layout = make_layout(format, delimiter, no_header, no_quotes)
     if file is None and (text or layout != Layout()):
         raise ParameterError("--text and the options of a table are for --file. Hint: --file FILE.")

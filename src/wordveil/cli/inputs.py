@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from wordveil.errors import MachineError
+from wordveil.runs.paths import open_binary
 from wordveil.tables import Format, Layout
 from wordveil.tables.compression import Compression
 from wordveil.tables.files import recognised
@@ -33,5 +34,5 @@ def opened(
         yield cast(BinaryIO, pipe), "standard input", replace(layout, format=layout.format or "text"), ""
         return
     found, compression = recognised(Path(source), layout, other)
-    with Path(source).open("rb") as file:
+    with open_binary(Path(source)) as file:
         yield file, source, found, compression

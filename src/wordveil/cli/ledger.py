@@ -42,7 +42,7 @@ def ledger(as_json: Json = False) -> None:
         promise = f"ε {setting['epsilon']:g}, λ {setting['lam']:g}, {setting['dims']} dims"
         table.add_row(
             str(entry.number),
-            entry.begun[:16].replace("T", " "),
+            Text(entry.begun[:16].replace("T", " ")),
             _STATES[entry.outcome],
             Text(entry.source),
             Text(", ".join(entry.columns)),

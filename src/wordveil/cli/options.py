@@ -6,7 +6,7 @@ from typing import Annotated, Final
 import typer
 
 from wordveil.cli.console import note
-from wordveil.embedding import load_embedding
+from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.embedding.formats.numpy_files import read_word_list
 from wordveil.mechanisms import Mechanism
@@ -86,11 +86,11 @@ def mechanism_of(
     lam: float | None,
     dims: int | None,
     name: MechanismName = "mahalanobis",
-    embedding: str = DEFAULT_NAME,
+    embedding: str | Embedding = DEFAULT_NAME,
     device: DeviceName = "cpu",
 ) -> Mechanism:
     """Return the mechanism that the options ask for."""
-    vectors = load_embedding(embedding)
+    vectors = load_embedding(embedding) if isinstance(embedding, str) else embedding
     axes = vectors if dims is None else vectors.project(dims)
     return make_mechanism(name, axes, epsilon, lam, device=device)
 

@@ -315,7 +315,8 @@ def warn_unless_public(embedding: Embedding, stacklevel: int = 3) -> Embedding:
     if not embedding.public:
         warnings.warn(
             "Nobody has declared that these vectors are public. If their words or numbers were made from the "
-            "private text, nothing is promised. Hint: public=True (--public) declares it.",
+            "private text, nothing is promised. Hint: public=True declares it, as does 'wordveil embedding "
+            "import --public'.",
             PrivacyWarning,
             stacklevel=stacklevel,
         )

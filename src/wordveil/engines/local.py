@@ -123,7 +123,7 @@ class LocalEngine(Engine):
 
     def close(self) -> None:
         """Tell the threads to stop, and wait for them to finish the chunk that they are at."""
-        if self._closed:
+        if self._limits is None:
             return
         self._closed = True
         self._room.release()
@@ -132,4 +132,5 @@ class LocalEngine(Engine):
         try:
             join_all(thread for thread in self._threads if thread.ident is not None)
         finally:
-            self._limits.restore_original_limits()
+            limits, self._limits = self._limits, None
+            limits.restore_original_limits()

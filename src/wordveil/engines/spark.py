@@ -91,7 +91,7 @@ def perturb(
     names = [name for name in frame.columns if name in places]
     for name in chosen:
         if not isinstance(frame.schema[name].dataType, types.StringType):
-            raise not_text(name, _WHERE, frame.schema[name].dataType.simpleString())
+            raise not_text(name, _WHERE, frame.schema[name].dataType.typeName())
     _check_encryption(frame.sparkSession)
     run = _Broadcasts.of(frame.sparkSession, perturber, RunKey() if key is None else key)
     picked = frame.select([f"`{name.replace('`', '``')}`" for name in names])

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from wordveil.evaluation.student import deviation_of, half_width, p_positive
 from wordveil.evaluation.sweep import Sweep
+from wordveil.guarantee import at_least, at_most
 
 __all__ = ["PERCENTILES", "Interval", "Verdict", "claims", "mean_interval", "paper"]
 
@@ -170,8 +171,8 @@ def _monotone(sweep: Sweep, middle: list[int]) -> Verdict:
 def _ends(sweep: Sweep) -> Verdict:
     first, last = sweep.n_w[:, 0].mean(axis=1), sweep.n_w[:, -1].mean(axis=1)
     told = (
-        f"at ε = {sweep.grid.epsilons[0]:g} N_w is at most {first.max():.2f}, "
-        f"at ε = {sweep.grid.epsilons[-1]:g} at least {last.min():.1f}"
+        f"at ε = {sweep.grid.epsilons[0]:g} N_w is at most {at_most(float(first.max()), 2)}, "
+        f"at ε = {sweep.grid.epsilons[-1]:g} at least {at_least(float(last.min()))}"
     )
     claim = f"N_w goes to 0 at small ε (below {_NONE:g} on the mean) and to 100 at large ε (above {_ALL:g})"
     if len(sweep.grid.epsilons) < 2:

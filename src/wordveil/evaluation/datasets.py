@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from wordveil.errors import FormatError, ParameterError
+from wordveil.errors import FormatError, ParameterError, sealed
 from wordveil.tables import Layout, open_table
 from wordveil.tables.compression import Compression, decompressed
 from wordveil.tables.files import recognised
@@ -53,6 +53,7 @@ def known_format(path: Path) -> Known | None:
     return None
 
 
+@sealed
 def load_labelled(
     path: Path,
     text: str | None = None,

@@ -30,7 +30,7 @@ class Grid:
             if not values or list(values) != sorted(set(values)):
                 raise ParameterError(f"The {name} of a sweep must be different numbers in ascending order.")
         for epsilon in self.epsilons:
-            check_epsilon(epsilon, "Grid")
+            check_epsilon(epsilon, "Grid", "epsilons")
         for lam in self.lams:
             check_real(lam, "lams", "Grid", "be in [0, 1]", 0.0, 1.0)
         check_whole(self.draws, "draws", "Grid", 1, 60_000)

@@ -61,7 +61,7 @@ class UtilityGrid:
         check_whole(self.repetitions, "repetitions", "UtilityGrid", 1, 1000)
         check_whole(self.seed, "seed", "UtilityGrid", 0)
         for epsilon in self.epsilons:
-            check_epsilon(epsilon, "UtilityGrid")
+            check_epsilon(epsilon, "UtilityGrid", "epsilons")
         for lam in self.lams:
             check_real(lam, "lams", "UtilityGrid", "be in [0, 1]", 0.0, 1.0)
         for values in (self.epsilons, self.lams):

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from wordveil.embedding import Embedding
 from wordveil.errors import ParameterError, parameter_error
 from wordveil.guarantee import Guarantee
-from wordveil.randomness import Stream, secure_stream
+from wordveil.randomness import Stream, secure_stream, warn_if_insecure
 
 __all__ = ["Mechanism"]
 
@@ -43,7 +43,10 @@ class Mechanism(ABC):
         return answers.reshape(checked.shape)
 
     def perturb_words(self, words: Iterable[str], *, stream: Stream | None = None) -> list[str]:
-        """Return a word of the vocabulary for each word; those outside of it are taken from the centroid."""
+        """Return a word of the vocabulary for each word; those outside of it are taken from the centroid.
+
+        A seeded `stream` raises a PrivacyWarning.
+        """
         if isinstance(words, str | bytes):
             raise ParameterError("The 'words' parameter of perturb_words must be a list of words.")
         given = list(words)
@@ -52,6 +55,8 @@ class Mechanism(ABC):
                 raise ParameterError(
                     f"Word {number} (counted from 0) must be a str. Got a {type(word).__name__}."
                 )
+        if isinstance(stream, Stream):
+            warn_if_insecure(stream)
         vocabulary = self.embedding.words
         answers = self.perturb_ids(self.embedding.ids_of(given), stream=stream)
         return [vocabulary[answer] for answer in answers.tolist()]

@@ -29,7 +29,7 @@ Floats = NDArray[np.float32]
 def _onnxruntime() -> Any:
     """Return the library, with its telemetry switched off: it reads the variable while it is loaded.
 
-    Versions from 1.30 on write a permanent device id and a queue of events to the user's cache otherwise.
+    Versions from 1.29 on write a permanent device id and a queue of events to the user's cache otherwise.
     """
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime

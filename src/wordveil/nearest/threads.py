@@ -100,9 +100,11 @@ def join_all(threads: Iterable[threading.Thread]) -> None:
     """
     interrupt: KeyboardInterrupt | None = None
     for thread in threads:
-        while thread.is_alive():
+        ended = False
+        while not ended:
             try:
                 thread.join()
+                ended = True
             except KeyboardInterrupt as error:
                 interrupt = error
     if interrupt is not None:

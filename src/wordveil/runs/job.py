@@ -12,7 +12,7 @@ from wordveil.folders import checked_path
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey, warn_if_insecure
 from wordveil.runs.ledger import Ledger
-from wordveil.runs.paths import Input, Targets
+from wordveil.runs.paths import Input, Targets, open_binary
 from wordveil.runs.run import EngineMaker, FileRun, Run, Watcher
 from wordveil.runs.work import Work
 from wordveil.tables import Layout, open_table
@@ -96,7 +96,7 @@ def perturb_file(
     name = "standard input" if path is None else str(path)
     layout, packed_in, packed_out = _formats(path, targets.output, layout)
     with ExitStack() as stack:
-        file = cast(BinaryIO, source) if path is None else stack.enter_context(path.open("rb"))
+        file = cast(BinaryIO, source) if path is None else stack.enter_context(open_binary(path))
         plain = path is not None and Input.is_plain(path)
         if resume and not plain:
             raise ParameterError(f"{name}: a pipe can't be read again, so that nothing can be resumed.")

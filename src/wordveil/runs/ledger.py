@@ -154,6 +154,8 @@ class Ledger:
             os.chmod(number if os.chmod in os.supports_fd else self.path, 0o600)  # noqa: PTH101  # by its number
             os.close(number)
         except OSError as error:
+            if error.errno == errno.EISDIR:
+                raise self._damaged("it is a folder") from None
             if error.errno == errno.ELOOP:
                 raise MachineError(
                     f"The ledger {self.path} is a symbolic link. Hint: XDG_STATE_HOME names another folder."
@@ -181,8 +183,8 @@ class Ledger:
 
     def _damaged(self, what: str) -> DamagedLedgerError:
         return DamagedLedgerError(
-            f"The ledger {self.path} is damaged: {what}. Hint: put a copy of it back; without one, --force "
-            "sets it aside and begins a new one, which knows of no release before."
+            f"The ledger {self.path} is damaged: {what}. Hint: put a copy of it back; without one, "
+            "'wordveil perturb --force' sets it aside and begins a new one, which knows of no release before."
         )
 
     def set_aside(self) -> Path:
@@ -217,7 +219,7 @@ class Ledger:
                 "WHERE content = ? AND target = ? AND outcome = 'begun'",
                 (_now(), content, release.target),
             )
-            earlier = self._earlier(base, content)
+            earlier = self._others(base, content)
             if earlier and not again:
                 raise ParameterError(_refusal(release, earlier))
             row = base.execute(
@@ -244,7 +246,7 @@ class Ledger:
                 (number, content, release.target),
             ).fetchone()
             if known is not None and number is not None:
-                return Begun(number, self._earlier(base, content, number))
+                return Begun(number, self._others(base, content, number))
         return self.begin(release, again=again)
 
     def settle(self, number: int, target: str, outcome: Outcome) -> None:
@@ -255,10 +257,10 @@ class Ledger:
                 (outcome, None if outcome == "begun" else _now(), number, target),
             )
 
-    def _earlier(self, base: sqlite3.Connection, content: str, before: int | None = None) -> list[Entry]:
-        condition = "WHERE content = ? AND (? IS NULL OR number < ?) ORDER BY number"
-        found = self._entries(base, condition, content, before, before)
-        return [entry for entry in found if entry.counts]
+    def _others(self, base: sqlite3.Connection, content: str, own: int | None = None) -> list[Entry]:
+        """Return all other releases of a content: there may be some since this run was stopped."""
+        known = self._entries(base, "WHERE content = ? ORDER BY number", content)
+        return [entry for entry in known if entry.counts and entry.number != own]
 
     def _entries(self, base: sqlite3.Connection, condition: str, *values: object) -> list[Entry]:
         return [self._entry(row) for row in base.execute(_SELECT + condition, values)]

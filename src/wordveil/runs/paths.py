@@ -4,11 +4,11 @@ import hashlib
 import os
 import stat
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 from wordveil.errors import FormatError, ParameterError
 
-__all__ = ["Input", "Targets", "file_digest", "publish", "shown_path"]
+__all__ = ["Input", "Targets", "file_digest", "open_binary", "publish", "shown_path"]
 
 _BLOCK: Final = 1 << 20
 
@@ -63,6 +63,15 @@ def _exists(path: Path) -> ParameterError:
 def shown_path(path: str | Path) -> str:
     """Return a path as text that can be stored, whatever bytes it is made of."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def open_binary(path: Path) -> BinaryIO:
+    """Open a file for reading; a named pipe without a buffer.
+
+    A thread that waits for a pipe would hold the lock of the buffer, and nobody could close the file.
+    """
+    is_plain = stat.S_ISREG(path.stat().st_mode)
+    return path.open("rb", buffering=-1 if is_plain else 0)
 
 
 class Input:

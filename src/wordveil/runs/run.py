@@ -150,7 +150,7 @@ class Run:
                 )
             self.targets.check_new()
         if self.ledger is not None and self.input is not None:
-            self._enter(self._begun(self.ledger, again=again))
+            self._enter(self._with_ledger(lambda book: book.begin(self._release(), again=again)))
         salt = secrets.token_bytes(32)
         return {
             "salt": salt.hex(),
@@ -167,25 +167,33 @@ class Run:
             )
         if self.work.finished is None and not self.force:
             self.targets.check_new()
+        if self.ledger is None and before["entry"] is not None:
+            raise ParameterError(
+                f"{self.targets.output}: the run that was stopped stands in the ledger. Hint: resume it with "
+                "the ledger, or begin anew with --force."
+            )
         self.work.go_on()
         if self.ledger is not None:
-            self._enter(self.ledger.take_up(before["entry"], self._release(), again=again))
+            self._enter(
+                self._with_ledger(lambda book: book.take_up(before["entry"], self._release(), again=again))
+            )
 
-    def _begun(self, ledger: Ledger, *, again: bool) -> Begun:
+    def _with_ledger(self, enter: Callable[[Ledger], Begun]) -> Begun:
         """Enter this run into the ledger; with `force` also if that is damaged."""
+        assert self.ledger is not None
         try:
-            return ledger.begin(self._release(), again=again)
+            return enter(self.ledger)
         except DamagedLedgerError:
             if not self.force:
                 raise
-        aside = ledger.set_aside()
+        aside = self.ledger.set_aside()
         warnings.warn(
             f"The ledger was damaged and is now called {aside.name}. The new one knows of no release before "
             "this one.",
             PrivacyWarning,
             stacklevel=2,
         )
-        return ledger.begin(self._release(), again=again)
+        return enter(self.ledger)
 
     def _identity(self, layout: Layout, salt: bytes) -> str:
         """Return a keyed fingerprint of all that the output depends on, but for the noise."""
@@ -274,6 +282,8 @@ class Run:
                     )
             else:
                 yield chunk
+        if before < rows:
+            raise self.work.damage()
 
     def _complete(self) -> None:
         """Make everything ready to be published, and say so in the journal."""

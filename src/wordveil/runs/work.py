@@ -7,7 +7,6 @@ of its own, and says what the part up to there must hash to. No key is ever in t
 
 import hashlib
 import json
-import math
 import os
 import shutil
 import stat
@@ -29,6 +28,8 @@ _READY: Final = ("part", "whole", "manifest", "private")
 _FILES: Final = (*_READY, "journal", "lock")
 _NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 _BLOCK: Final = 1 << 20
+_SALT_BYTES: Final = 32
+_LARGEST: Final = 1 << 62  # of any count
 _HEADER: Final = {
     "form": str, "salt": str, "identity": str, "entry": int | None, "pipe": bool, "head": int, "sha256": str,
 }  # fmt: skip
@@ -56,10 +57,10 @@ class Progress:
         report = PrivateReport(**facts["report"])
         numbers = [getattr(report, each.name) for each in fields(report)]
         numbers += [facts[name] for name in ("rows", "size", "words", "nulls")]
-        if not all(type(number) is int and number >= 0 for number in numbers):
+        if not all(type(number) is int and 0 <= number < _LARGEST for number in numbers):
             raise ValueError
         seconds = facts["seconds"]
-        if not (isinstance(seconds, int | float) and 0 <= seconds < math.inf and _is_digest(facts["sha256"])):
+        if not (isinstance(seconds, int | float) and 0 <= seconds < _LARGEST and _is_digest(facts["sha256"])):
             raise ValueError
         return cls(**facts | {"report": report})
 
@@ -123,7 +124,7 @@ class Work:
         try:
             for line in lines:
                 self._read_line(line)
-        except (ValueError, TypeError, KeyError, RecursionError):
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
             self._forget()
             self.damaged = True
             return
@@ -137,7 +138,11 @@ class Work:
             raise ValueError
         match kind:
             case "header" if self.header is None and _has(facts, _HEADER) and facts["form"] == _FORM:
-                bytes.fromhex(facts["salt"])
+                if (
+                    len(bytes.fromhex(facts["salt"])) != _SALT_BYTES
+                    or not 0 <= (facts["entry"] or 0) < _LARGEST
+                ):
+                    raise ValueError
                 self.header = facts
                 self.progress = Progress(size=facts["head"], sha256=facts["sha256"])
             case "commit" if self.header is not None and self.finished is None:
@@ -314,7 +319,7 @@ def sync_folder(folder: Path) -> None:
 def _lock(path: Path, target: Path) -> Iterator[None]:
     """Hold a lock that the operating system takes back, however this process ends."""
     taken = MachineError(f"Another run is writing {target}. Hint: wait for its end.")
-    if path.is_dir() and not path.is_symlink():  # nothing that a run left
+    if path.is_dir() or path.is_symlink():  # nothing that a run left
         _remove(path)
     try:
         number = os.open(path, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)

@@ -36,6 +36,14 @@ def _bare_type(kind: Any) -> Any:
         return pa.large_list(bare_field(kind.value_field))
     if types.is_list(kind):
         return pa.list_(bare_field(kind.value_field))
+    if types.is_list_view(kind):
+        return pa.list_view(bare_field(kind.value_field))
+    if types.is_large_list_view(kind):
+        return pa.large_list_view(bare_field(kind.value_field))
+    if types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _bare_type(kind.value_type), kind.ordered)
+    if types.is_run_end_encoded(kind):
+        return pa.run_end_encoded(kind.run_end_type, _bare_type(kind.value_type))
     return kind
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Self
 
 from wordveil.errors import FormatError, MachineError
 from wordveil.tokens import LARGEST_TEXT
@@ -18,8 +18,11 @@ class LineError(FormatError):
     """A line that can't be read; the text of the error names it."""
 
     def __init__(self, name: str, line: int, what: str) -> None:
-        self.line, self.what = line, what
+        self.name, self.line, self.what = name, line, what
         super().__init__(f"{name}, line {line}: {what}")
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, int, str]]:
+        return type(self), (self.name, self.line, self.what)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,11 +62,11 @@ def _is_plain(name: str) -> bool:
     if len(name) > _LONGEST or not _SEPARATORS.fullmatch(name):
         return False
     parts = [part.lower() for part in _PARTS.findall(name)]
-    digits = sum(part.isdecimal() for part in parts)
-    # One short number may follow, as in text2; a longer one may be somebody's.
-    return digits < len(parts) and all(
-        part in _COLUMN_WORDS or (part.isdecimal() and len(part) < 3) for part in parts
-    )
+    if (
+        len(parts) > 1 and parts[-1].isdecimal() and len(parts[-1]) == 1
+    ):  # as in text2; more may be somebody's
+        parts.pop()
+    return all(part in _COLUMN_WORDS for part in parts)
 
 
 def described(names: Sequence[str], all_names: Sequence[str]) -> str:
@@ -80,12 +80,13 @@ def described(names: Sequence[str], all_names: Sequence[str]) -> str:
     'columns 1 and 3 of 3'
     """
     plain = [name for name in names if _is_plain(name)]
-    places = [str(number) for number, name in enumerate(all_names, 1) if name in names and name not in plain]
+    others = {*names} - {*plain}
+    places = [str(number) for number, name in enumerate(all_names, 1) if name in others]
     shown = plain[:_SHOWN]
     if len(plain) > len(shown):
         shown.append(f"{len(plain) - len(shown)} more with names")
     if len(places) > _SHOWN:
-        shown.append(f"{len(places):,} more of {len(all_names):,}")
+        shown.append(f"{len(places):,} columns of {len(all_names):,}")
     elif places:
         listed = " and ".join(filter(None, (", ".join(places[:-1]), places[-1])))
         shown.append(f"column{'s' if len(places) > 1 else ''} {listed} of {len(all_names):,}")

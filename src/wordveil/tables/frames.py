@@ -65,6 +65,8 @@ def perturb_frame(
         raise ParameterError("Which column is to be perturbed? Hint: text=….")
     table = _opened(frame)
     names = list(table.columns)
+    if not all(isinstance(name, str) for name in names):  # of a pandas MultiIndex, for one
+        raise FormatError(f"{_WHERE}: must have columns whose names are str. Hint: rename them.")
     places = positions(names, [*chosen, *kept], _WHERE)
     table = narwhals.maybe_reset_index(table.select([name for name in names if name in places]))
     key = RunKey()
@@ -105,8 +107,8 @@ def _texts(column: Any, name: str) -> list[str | None]:
     """Return the texts of a column, None for each null."""
     narwhals = _narwhals()
     kind = column.dtype
-    if kind not in (narwhals.String, narwhals.Object, narwhals.Categorical, narwhals.Unknown):
-        raise not_text(name, _WHERE, str(kind))
+    if kind not in (narwhals.String, narwhals.Object, narwhals.Categorical, narwhals.Enum, narwhals.Unknown):
+        raise not_text(name, _WHERE, type(kind).__name__)  # as a str, some kinds list values or names
     try:
         values = column.to_list()
     except UnicodeDecodeError:

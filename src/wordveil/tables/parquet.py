@@ -15,6 +15,7 @@ __all__ = ["Parquet"]
 
 _GROUP_BYTES: Final = 64 << 20  # of a row group that is held in memory to be written
 _BUFFER_BYTES: Final = 1 << 20
+_READ_ROWS: Final = 16  # at a time, so that records of 16 MiB are held a few at a time
 _ENCRYPTED: Final = b"PARE"
 
 
@@ -82,7 +83,7 @@ class Parquet(Table):
             filled = self._arrow.string() if self._source.policy.pads_nulls else kind
             return self._arrow.field(field.name, filled)
         if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
-            raise not_text(field.name, self._source.name, str(kind))
+            raise not_text(field.name, self._source.name, str(kind).split("<")[0])  # a struct lists its names
         return self._arrow.field(field.name, kind, field.nullable)
 
     @property
@@ -94,23 +95,39 @@ class Parquet(Table):
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rows, never across the end of a row group."""
         for group in range(self._file.num_row_groups):
-            batches = self._file.iter_batches(
-                batch_size=self._batch_rows(group), row_groups=[group], columns=self._schema.names
-            )
-            try:
-                for batch in batches:
-                    if batch.num_rows:
-                        yield self._chunk(group, batch)
-            except (self._arrow.ArrowException, OSError) as error:
-                where = f", row {self._rows_read + 1} or later"
-                raise self._unreadable(error, f"{where}: is damaged") from None
+            for batches in self._cut(group):
+                yield self._chunk(
+                    group, self._arrow.Table.from_batches(batches).combine_chunks().to_batches()[0]
+                )
 
-    def _batch_rows(self, group: int) -> int:
-        """Return how many rows of a group make a chunk that is not too large."""
-        facts = self._file.metadata.row_group(group)
-        size = sum(facts.column(leaf).total_uncompressed_size for leaf in self._leaves)
-        row = max(1, size // max(1, facts.num_rows), self._source.padding * len(self.text))
-        return min(CHUNK_ROWS, max(1, CHUNK_BYTES // int(row)))
+    def _cut(self, group: int) -> Iterator[list[Any]]:
+        """Yield the batches of a row group in lists that are not too large when they are decoded.
+
+        What the file says of its sizes is no help: a value may be stored once and repeated a thousand times.
+        """
+        padding = self._source.padding * len(self.text)
+        batches: list[Any] = []
+        rows = size = 0
+        for batch in self._batches(group):
+            batches.append(batch)
+            rows += batch.num_rows
+            size += max(batch.nbytes, padding * batch.num_rows)
+            if rows >= CHUNK_ROWS or size >= CHUNK_BYTES:
+                yield batches
+                batches, rows, size = [], 0, 0
+        if batches:
+            yield batches
+
+    def _batches(self, group: int) -> Iterator[Any]:
+        # As far as padding makes the answers long, few rows are a chunk already.
+        rows = min(_READ_ROWS, max(1, CHUNK_BYTES // max(1, self._source.padding * len(self.text))))
+        try:
+            for batch in self._file.iter_batches(rows, row_groups=[group], columns=self._schema.names):
+                if batch.num_rows:
+                    yield batch
+        except (self._arrow.ArrowException, OSError) as error:
+            where = f", row {self._rows_read + 1} or later"
+            raise self._unreadable(error, f"{where}: is damaged") from None
 
     def _chosen_leaves(self) -> list[int]:
         """Return which columns of the file, of which a nested one has several, belong to the chosen ones.

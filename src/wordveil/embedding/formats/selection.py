@@ -182,7 +182,7 @@ class Collector:
         wanted = self._options.only
         missing = 0 if wanted is None else len(wanted) - len(words)
         embedding = Embedding._adopt(words, locked(self._matrix), provenance, public=public)
-        return warn_unless_public(embedding, stacklevel=4), Summary(**self._counts, missing=missing)
+        return warn_unless_public(embedding, stacklevel=5), Summary(**self._counts, missing=missing)
 
 
 def _scale_to_unit(matrix: NDArray[np.float32]) -> None:

@@ -3,23 +3,26 @@
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
 from types import FrameType
 
 __all__ = ["main"]
 
 _INTERRUPTED = 130
+_AGAIN_SECONDS = 5.0
 
 
 def main() -> int:
     """Load the command line and run it."""
     _fill_standard_files()
-    stopped = False
+    pressed: list[float] = []
 
     def stop(*_: int | FrameType | None) -> None:
-        nonlocal stopped
-        if not stopped:  # pressed again, it would interrupt the cleaning up
-            stopped = True
+        now = time.monotonic()
+        # Pressed again at once, it would interrupt the cleaning up; later, the first was not heard.
+        if not pressed or now - pressed[-1] > _AGAIN_SECONDS:
+            pressed.append(now)
             raise KeyboardInterrupt
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else somebody chose to ignore Ctrl-C
@@ -27,7 +30,7 @@ def main() -> int:
     try:
         from wordveil.cli.main import main as run
 
-        code = run(interrupted=lambda: stopped)
+        code = run(interrupted=lambda: bool(pressed))
     except KeyboardInterrupt:
         code = _INTERRUPTED
         _say_stopped()

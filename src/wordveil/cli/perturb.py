@@ -10,6 +10,7 @@ from typing import Annotated, Final, Literal
 
 import typer
 
+from wordveil.cli import stopping
 from wordveil.cli.config import Config
 from wordveil.cli.console import note, row_progress
 from wordveil.cli.inputs import opened
@@ -287,6 +288,7 @@ def _to_pipe(
             workers=workers,
             engine=make_engine,
             key=key,
+            check=stopping.check,
         )
 
 

@@ -1,6 +1,6 @@
 """From a file or a pipe straight into a pipe: nothing to resume, no manifest, and the ledger passed by."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import BinaryIO
 
 from wordveil.engines import LocalEngine
@@ -29,10 +29,12 @@ def perturb_pipe(
     workers: int | None = None,
     engine: EngineMaker | None = None,
     key: RunKey | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> str:
     """Write rows as they come, each as soon as it is perturbed; return what to say of columns left out.
 
-    With an insecure key rows are put together as in a file, whenever they come, so that it can be repeated.
+    `check` is called after each chunk, and may raise to end the work. With an insecure key rows are put
+    together as in a file, whenever they come, so that it can be repeated.
 
     Examples
     --------
@@ -59,5 +61,6 @@ def perturb_pipe(
         for done in running.perturb(table.chunks(), waits=True):
             target.write(table.encode(done.chunk, done.answers))
             target.flush()
+            check()
         target.flush()
     return table.left_out_note

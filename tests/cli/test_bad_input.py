@@ -145,6 +145,7 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     "a zip with an absolute name": (lambda: zipped(**{"/cat.txt": GOOD}), "outside of the archive"),
     "a zip of several members": (lambda: zipped(a=GOOD, b=GOOD), "--member"),
     "a zip whose parts begin before it": (lambda: b"PK\x03\x04" + zipped(a=GOOD)[9:], "damaged or cut short"),
+    "a zip with a name of two lines": (lambda: zipped(**{"two\nlines": b"cat 1\ndog 1 2\n"}), r"\(two\?lines\), line 2"),
     "an empty zip": (zipped, "of no known format|empty|members"),
     "a zip that is cut short": (lambda: zipped(a=GOOD * 100)[:-30], "damaged or cut short"),
     "a gzip that is cut short": (lambda: gzip.compress(GOOD * 100)[:-12], "damaged or cut short"),

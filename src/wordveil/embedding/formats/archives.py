@@ -14,7 +14,7 @@ from typing import IO, Any, Final
 
 from wordveil.errors import FormatError
 
-__all__ = ["Source", "check_ratio", "open_source", "open_zip", "refuse_pickle", "zip_stream"]
+__all__ = ["Source", "check_ratio", "member_name", "open_source", "open_zip", "refuse_pickle", "zip_stream"]
 
 _GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = b"PK\x03\x04"
@@ -76,7 +76,7 @@ def open_source(path: Path, member: str | None = None) -> Iterator[Source]:
             if is_zip:
                 archive = stack.enter_context(open_zip(path))
                 info = _choose(path, archive, member)
-                name, size = f"{path}({info.filename})", info.file_size
+                name, size = member_name(path, info), info.file_size
                 unpacked: io.RawIOBase = zip_stream(path, archive, info)
             elif magic[:2] == _GZIP:
                 unpacked, size = _Guarded(gzip.GzipFile(fileobj=stream), raw, name), None
@@ -153,9 +153,15 @@ def _some_names(files: list[zipfile.ZipInfo]) -> str:
     return ", ".join(names) + (" …" if len(files) > 5 else "")
 
 
+def member_name(archive: str | Path, info: zipfile.ZipInfo) -> str:
+    """Return what errors call a member of an archive: on one line, whatever its name."""
+    name = "".join(letter if letter.isprintable() else "?" for letter in info.filename)
+    return f"{archive}({name})"
+
+
 def zip_stream(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> io.RawIOBase:
     """Open one member, unless it is encrypted or expands like a bomb."""
-    name = f"{path}({info.filename})"
+    name = member_name(path, info)
     check_ratio(info.file_size, info.compress_size, name)
     encrypted = info.flag_bits & 1
     if encrypted or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from wordveil.embedding.formats.archives import Source, open_zip, zip_stream
+from wordveil.embedding.formats.archives import Source, member_name, open_zip, zip_stream
 from wordveil.embedding.formats.selection import Collector, ReadOptions
 from wordveil.errors import FormatError
 
@@ -64,7 +64,7 @@ def read_npz(source: Source, options: ReadOptions) -> Collector:
         table: str | None = None
         for info in archive.infolist():
             with io.BufferedReader(zip_stream(path, archive, info)) as stream:
-                name = f"{source.name}({info.filename})"
+                name = member_name(source.name, info)
                 shape, dtype = _header(stream, name, info.file_size, words_too=True)
                 if dtype.kind == "U" and len(shape) == 1 and words is None:
                     words = _strings(_read_exactly(stream, shape, dtype, name), name)

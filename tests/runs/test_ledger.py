@@ -345,6 +345,9 @@ DAMAGES: dict[str, Callable[[sqlite3.Connection], object]] = {
     "columns is no JSON": damage_entry("columns", "x"),
     "columns is a dict": damage_entry("columns", "{}"),
     "columns holds numbers": damage_entry("columns", "[1]"),
+    "unsafe holds another text": damage_entry("setting", json.dumps(SETTING | {"unsafe": ["Zanzibar"]})),
+    "begun is no time": damage_entry("begun", "Zanzibar"),
+    "finished is no time": damage_entry("finished", "\n"),
     "begun is a blob": damage_entry("begun", b"\xff\xfe"),
     "target is a blob": damage_entry("target", b"\xff"),
     "outcome is unknown": damage_entry("outcome", "lost"),
@@ -374,6 +377,7 @@ def test_a_malformed_ledger_is_one_line_and_force_sets_it_aside(
     with pytest.raises(wv.MachineError, match="is damaged") as caught:
         wv.perturb_file(source, tmp_path / "b.csv", **options)
     assert "\n" not in str(caught.value)
+    assert "Zanzibar" not in str(caught.value)
     with pytest.warns(wv.PrivacyWarning, match="knows of no release before"):
         wv.perturb_file(source, tmp_path / "b.csv", force=True, **options)
     assert [entry.outcome for entry in ledger.entries()] == ["released"]

@@ -276,8 +276,9 @@ class Ledger:
         if outcome is None and finished is not None:  # of wordveil 0.1
             outcome = "released"
         if not (
-            all(isinstance(text, str) for text in (content, begun, source, target))
-            and isinstance(finished, str | None)
+            all(isinstance(text, str) for text in (content, source, target))
+            and _is_time(begun)
+            and (finished is None or _is_time(finished))
             and isinstance(columns, list)
             and all(isinstance(column, str) for column in columns)
             and readable(setting)
@@ -301,6 +302,13 @@ class Ledger:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _is_time(text: object) -> bool:
+    try:
+        return isinstance(text, str) and datetime.fromisoformat(text) is not None
+    except ValueError:
+        return False
 
 
 def _refusal(release: Release, earlier: list[Entry]) -> str:

@@ -1,5 +1,6 @@
 """What several releases of the same texts promise together, if they promise anything."""
 
+import re
 from typing import Any, Final
 
 from wordveil.guarantee import at_most
@@ -10,6 +11,7 @@ Setting = dict[str, Any]
 """What a release was made with: mechanism, parameters, worst exponent, and whether it was secure and safe."""
 
 _LARGEST: Final = 1e300  # far beyond any real one, and sums of them are still numbers
+_CHOICE: Final = re.compile("unsafe_[a-z_]+")
 _NUMBERS: Final = ("epsilon", "lam", "dims", "worst_case_exponent")
 
 
@@ -22,7 +24,7 @@ def readable(setting: object) -> bool:
         )
         and isinstance(setting.get("vectors"), str)
         and isinstance(setting.get("unsafe"), list)
-        and all(isinstance(name, str) for name in setting["unsafe"])
+        and all(isinstance(name, str) and _CHOICE.fullmatch(name) for name in setting["unsafe"])
         and isinstance(setting.get("secure"), bool | None)
     )
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from .rules import SECRET
 
-__all__ = ["NASTY", "altered", "as_json", "damaged", "odd_values", "pack", "packed", "tokens"]
+__all__ = ["NASTY", "altered", "as_json", "damaged", "odd_values", "pack", "packed", "tokens", "weighted"]
 
 _PLACES: Final = 1 << 16
 
@@ -38,7 +38,13 @@ def damaged(valid: Sequence[bytes], *, edits: int = 4) -> st.SearchStrategy[byte
     insertion = st.sampled_from(NASTY) | st.binary(max_size=8)
     edit = st.tuples(st.sampled_from(sorted(_EDITS)), places, places, insertion)
     nearly = st.builds(_edited, st.sampled_from(list(valid)), st.lists(edit, max_size=edits))
-    return st.one_of(nearly, nearly, nearly, tokens(), st.binary(max_size=300))
+    return weighted((8, nearly), (1, tokens()), (1, st.binary(max_size=300)))
+
+
+def weighted(*choices: tuple[int, st.SearchStrategy[Any]]) -> st.SearchStrategy[Any]:
+    """One of several strategies, some more often than others; `one_of` drops repeats."""
+    listed = [strategy for weight, strategy in choices for _ in range(weight)]
+    return st.sampled_from(listed).flatmap(lambda strategy: strategy)
 
 
 def _places() -> st.SearchStrategy[int]:
@@ -157,7 +163,22 @@ def packed(content: st.SearchStrategy[bytes], packing: str) -> st.SearchStrategy
 
 def odd_values() -> st.SearchStrategy[Any]:
     """Values that JSON can hold, and a few that only Python's reader takes."""
-    usual: list[Any] = [None, True, 0, -1, 1.5, math.inf, math.nan, 2**64, SECRET, "", "text", [], {}]
+    usual: list[Any] = [
+        None,
+        True,
+        0,
+        -1,
+        1.5,
+        math.inf,
+        math.nan,
+        2**64,
+        SECRET,
+        "",
+        "text",
+        [],
+        [SECRET],
+        {},
+    ]
     texts = st.sampled_from(["\0", "\ud800", "\n", "0" * 64, "\u202e", "1", "nan"]) | st.text(max_size=5)
     numbers = st.sampled_from([1, False, 2**31, 2**63, 10**400, -0.0, 1e308])
     nested = st.recursive(
@@ -165,7 +186,7 @@ def odd_values() -> st.SearchStrategy[Any]:
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
         max_leaves=5,
     )
-    return st.one_of(st.sampled_from(usual), st.sampled_from(usual), texts, numbers, nested)
+    return weighted((6, st.sampled_from(usual)), (1, texts), (1, numbers), (2, nested))
 
 
 def altered(valid: Any) -> st.SearchStrategy[Any]:

@@ -11,7 +11,7 @@ import wordveil as wv
 from wordveil.runs.work import _checksum
 
 from .budget import Budget
-from .mutations import altered, damaged
+from .mutations import altered, damaged, weighted
 from .rules import Rules
 from .runs import SmallRun
 
@@ -41,7 +41,7 @@ def folders(files: dict[str, bytes]) -> st.SearchStrategy[tuple[bool, dict[str, 
     )
     missing = name.map(lambda chosen: (False, {each: files[each] for each in names if each != chosen}))
     crafty = forged(files["journal"]).map(lambda journal: (True, files | {"journal": journal}))
-    return st.one_of(honest, honest, crafty, missing)
+    return weighted((5, honest), (4, crafty), (1, missing))
 
 
 def test_journals(

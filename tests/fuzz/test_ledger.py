@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import wordveil as wv
 
 from .budget import Budget
-from .mutations import as_json, damaged, odd_values
+from .mutations import as_json, damaged, odd_values, weighted
 from .rules import SECRET, Rules
 from .runs import SmallRun
 
@@ -43,7 +43,8 @@ _Change = tuple[str, tuple[Any, ...]]
 
 def stored() -> st.SearchStrategy[Any]:
     """Values as SQLite can hold them."""
-    texts = odd_values().map(lambda value: as_json(value).decode()) | st.text(max_size=6) | st.just(SECRET)
+    usual = st.sampled_from([SECRET, f"{SECRET}\n", "2026-01-01", "released", "[]", "{}"])
+    texts = odd_values().map(lambda value: as_json(value).decode()) | st.text(max_size=6) | usual
     numbers = st.integers(-(2**63), 2**63 - 1) | st.floats()
     return st.one_of(st.none(), texts, numbers, st.binary(max_size=40))
 
@@ -58,7 +59,7 @@ def changes(setting: dict[str, Any]) -> st.SearchStrategy[list[_Change]]:
     )
     key = stored().map(lambda value: ("UPDATE secret SET key = ?", (value,)))
     statement = st.sampled_from(_STATEMENTS).map(lambda text: (text, ()))
-    return st.lists(st.one_of(update, update, member, key, statement), min_size=1, max_size=3)
+    return st.lists(weighted((4, update), (3, member), (1, key), (2, statement)), min_size=1, max_size=2)
 
 
 def changed(path: Path, statements: list[_Change]) -> None:
@@ -103,4 +104,4 @@ def test_ledgers(
         run.check_whole()
         return "refused" if isinstance(entries, wv.WordveilError) else "read"
 
-    budget.spend(damaged([valid]) | changes(setting), example)
+    budget.spend(weighted((1, damaged([valid])), (2, changes(setting))), example)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import wordveil as wv
 
 from .budget import Budget
-from .mutations import altered, as_json, damaged
+from .mutations import altered, as_json, damaged, weighted
 from .rules import Rules
 from .runs import ROWS, SmallRun
 
@@ -17,10 +17,10 @@ pytestmark = pytest.mark.fuzz
 
 
 def documents(data: bytes, part: str) -> st.SearchStrategy[bytes]:
-    """A damaged document, half of them in the part that is read."""
+    """A damaged document, most of them in the part that is read."""
     valid = json.loads(data)
     inside = altered(valid[part]).map(lambda value: valid | {part: value})
-    return damaged([data]) | st.one_of(inside, inside, altered(valid)).map(as_json)
+    return weighted((1, damaged([data])), (1, altered(valid).map(as_json)), (4, inside.map(as_json)))
 
 
 def test_manifests(
@@ -36,9 +36,7 @@ def test_manifests(
             (folder / name).write_bytes(data)
         resumed = rules.call(lambda: run(resume=True))
         assert done.output.read_bytes() == files[done.output.name]
-        anew = rules.call(lambda: run(force=True))
-        assert not isinstance(anew, wv.WordveilError), anew
-        run.check_whole()
+        assert not run.work.exists()
         if isinstance(resumed, wv.WordveilError):
             return "refused"
         assert isinstance(resumed.rows, int)

@@ -1,6 +1,7 @@
 """Tables in files, pipes and memory."""
 
 import io
+import shutil
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 
 import wordveil as wv
 from wordveil.runs import perturb_pipe
+from wordveil.runs import run as run_module
+from wordveil.tables import base
 
 from .budget import Budget
 from .mutations import NASTY, damaged, packed
@@ -34,6 +37,10 @@ _TEXTS: Final[dict[str, list[str]]] = {
     ],
     "text": [f"Book a flight to {SECRET}\n\n{SECRET}, at noon!\n", SECRET],
 }
+
+
+_NEARLY: Final = SECRET[2:-1]
+"""A column that is called almost like the secret."""
 
 
 @dataclass(frozen=True)
@@ -112,21 +119,27 @@ def cases(draw: st.DrawFn, formats: tuple[str, ...]) -> Case:
     data = draw(packed(content(kind), packing))
     pad_to = draw(st.sampled_from([None, None, 3]))
     keep = draw(st.sampled_from([(), ("label",)]))
+    text = draw(st.sampled_from([("message",)] * 9 + [(_NEARLY,)]))
     if kind not in ("csv", "tsv"):
-        return Case(data, kind, packing, keep=keep, pad_to=pad_to)
+        return Case(data, kind, packing, text, keep, pad_to=pad_to)
     header, quotes = draw(st.booleans()), draw(st.booleans())
     delimiter = draw(st.sampled_from([None, None, ";", "|", "a", "\u2028", "\x85"]))
     if not header:
         return Case(data, kind, packing, ("1",), ("2",) if keep else (), False, quotes, delimiter, pad_to)
-    return Case(data, kind, packing, ("message",), keep, header, quotes, delimiter, pad_to)
+    return Case(data, kind, packing, text, keep, header, quotes, delimiter, pad_to)
 
 
-def test_files(budget: Budget, rules: Rules, folder: Path, noisy: wv.Perturber) -> None:
+def test_files(
+    budget: Budget, rules: Rules, folder: Path, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "CHUNK_ROWS", 1)  # so that rows are committed before the damage is reached
+    monkeypatch.setattr(run_module, "_COMMIT_SECONDS", 0.0)
+
     def example(case: Case) -> str:
         end = f".{case.packing}" if case.packing else ""
         source, target = folder / f"in{end}", folder / f"out{end}"
-        for path in folder.iterdir():
-            path.unlink()
+        shutil.rmtree(folder)
+        folder.mkdir()
         source.write_bytes(case.data)
         run = rules.call(
             lambda: wv.perturb_file(

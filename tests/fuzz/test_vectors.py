@@ -11,9 +11,11 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
+import safetensors.numpy
 from hypothesis import strategies as st
 
 import wordveil as wv
+from wordveil.embedding.formats import archives
 from wordveil.embedding.formats.reading import FORMATS
 from wordveil.embedding.store import save_store
 
@@ -62,9 +64,9 @@ def zipped(**members: bytes) -> bytes:
 
 
 def bombs() -> list[bytes]:
-    """Return what expands to 75 MB."""
-    zeros = b"a 0." + b"0" * 3000 + b"\n"
-    return [zipped(a=zeros * 25_000), gzip.compress(zeros * 25_000)]
+    """Return what expands to many times its size."""
+    zeros = (b"a 0." + b"0" * 3000 + b"\n") * 700
+    return [zipped(a=zeros), gzip.compress(zeros)]
 
 
 def store(path: Path, dtype: Any) -> bytes:
@@ -86,6 +88,24 @@ def headers(data: bytes) -> st.SearchStrategy[bytes]:
     return altered(json.loads(data[8 : 8 + size])).map(written)
 
 
+@st.composite
+def tensors(draw: st.DrawFn, data: bytes) -> bytes:
+    """A sound safetensors file with the metadata of a store, and tensors of any type and shape."""
+    size = int.from_bytes(data[:8], "little")
+    about = json.loads(data[8 : 8 + size])["__metadata__"]
+    kinds = st.sampled_from(["float32", "float16", "float64", "int64", "int32", "uint8", "bool"])
+    arrays = {}
+    for name, usual, ndim in (("vectors", "float32", 2), ("offsets", "int64", 1), ("words", "uint8", 1)):
+        kind = draw(st.sampled_from([usual] * 6) | kinds)
+        lengths = st.lists(st.integers(0, 4), max_size=3) | st.lists(
+            st.integers(0, 4), min_size=ndim, max_size=ndim
+        )
+        shape = draw(lengths)
+        values = draw(st.lists(st.integers(0, 5), min_size=1, max_size=5))
+        arrays[name] = np.resize(np.array(values, kind), shape)
+    return bytes(safetensors.numpy.save(arrays, about))
+
+
 @pytest.fixture(scope="module")
 def fasttext_model(tmp_path_factory: pytest.TempPathFactory, train_fasttext: Callable[..., Any]) -> bytes:
     folder = tmp_path_factory.mktemp("fasttext")
@@ -101,7 +121,10 @@ def use(embedding: wv.Embedding) -> None:
     wv.Mahalanobis(embedding, 1.0)
 
 
-def test_vectors(budget: Budget, rules: Rules, folder: Path, fasttext_model: bytes) -> None:
+def test_vectors(
+    budget: Budget, rules: Rules, folder: Path, fasttext_model: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archives, "_BOMB_FLOOR", 1 << 20)  # to unpack 64 MiB takes long
     stores = [store(folder / "store", "float32"), store(folder / "store", "float16")]
     others = [
         text_file(),
@@ -112,6 +135,7 @@ def test_vectors(budget: Budget, rules: Rules, folder: Path, fasttext_model: byt
         fasttext_model,
         zipped(vectors=text_file()),
         zipped(a=text_file(), b=text_file()),
+        zipped(**{"two\nlines": text_file()}),
     ]
     valid_list = "\n".join(_WORDS).encode()
     path, words = folder / "vectors", folder / "vectors.words.txt"
@@ -129,11 +153,12 @@ def test_vectors(budget: Budget, rules: Rules, folder: Path, fasttext_model: byt
         return "refused" if isinstance(loaded, wv.WordveilError) else "read"
 
     files = st.one_of(
-        damaged([*stores, *others]),
+        *[damaged([data]) for data in (*stores, *others)],
         damaged([gzip.compress(data) for data in others]),
-        damaged(bombs(), edits=1),
+        st.sampled_from(bombs()),
         damaged(others, edits=2).map(lambda data: gzip.compress(data, 1)),
         *[headers(data) for data in stores],
+        tensors(stores[0]),
     )
     lists = st.just(valid_list) | damaged([valid_list])
     budget.spend(st.tuples(files, lists, st.none() | st.sampled_from(FORMATS)), example)

@@ -113,7 +113,7 @@ def test_equal_texts_share_no_noise_and_a_second_look_shows_the_same(
     ("chosen", "told"),
     [
         ({"text": "the.txt"}, "did you mean column 2"),
-        ({"text": "n"}, "column 'n' is not text but bigint"),
+        ({"text": "n"}, "column 'n' is not text but long"),
         ({"text": []}, "Which column"),
         ({"text": "the.text", "keep": "the.text"}, "both"),
         ({"text": "the.text", "perturber": None}, "must be a Perturber"),

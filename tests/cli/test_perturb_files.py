@@ -306,7 +306,7 @@ def test_what_is_left_out_is_told_in_few_words(
     (folder / "wide.csv").write_text(",".join(ordinary) + "\n" + ",".join("tea" for _ in ordinary) + "\n")
     assert perturb(vectors, "wide.csv", "out.csv", "--text", "message", "--force") == 0
     note, _ = capsys.readouterr().err.splitlines()
-    assert note.endswith("text_note, 10 more with names")
+    assert note.endswith("10 more with names")
 
 
 def test_a_disk_that_is_full_and_a_folder_without_permission(folder: Path, vectors: str) -> None:

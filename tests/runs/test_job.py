@@ -413,7 +413,7 @@ def test_an_open_file_as_input(tmp_path: Path, same: wv.Perturber) -> None:
 
 def test_what_a_pipe_left_behind_makes_way(tmp_path: Path, same: wv.Perturber, source: Path) -> None:
     with Work.claim(tmp_path / "out.csv") as work:
-        work.begin({"salt": "", "identity": "", "entry": None, "pipe": True}, b"")
+        work.begin({"salt": "00" * 32, "identity": "", "entry": None, "pipe": True}, b"")
         work.commit(b"x", Progress(rows=5))
     assert wv.perturb_file(source, tmp_path / "out.csv", perturber=same, **CHOSEN).rows == 3
 

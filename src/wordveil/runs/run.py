@@ -33,7 +33,7 @@ from wordveil.tables.compression import Compression, compressor, packed_writer
 __all__ = ["EngineMaker", "FileRun", "Run", "Watcher"]
 
 _COMMIT_SECONDS: Final = 0.5
-_COMMIT_BYTES: Final = 16 << 20  # rows wait in memory for their commit
+_COMMIT_BYTES: Final = 8 << 20  # rows wait in memory for their commit
 
 EngineMaker = Callable[[Perturber, RunKey], Engine]
 """What makes the engine of a run, given what perturbs and where the noise comes from."""

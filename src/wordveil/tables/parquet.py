@@ -13,9 +13,10 @@ from wordveil.tokens import LARGEST_TEXT
 
 __all__ = ["Parquet"]
 
-_GROUP_BYTES: Final = 64 << 20  # of a row group that is held in memory to be written
+_GROUP_BYTES: Final = 16 << 20  # of a row group that is held in memory to be written
 _BUFFER_BYTES: Final = 1 << 20
-_READ_ROWS: Final = 16  # at a time, so that records of 16 MiB are held a few at a time
+_READ_ROWS: Final = 4  # at a time, so that large records are held a few at a time
+_PAGE_ROWS: Final = 16  # after which the size of a page is looked at; by default 1,024 may be a gigabyte
 _ENCRYPTED: Final = b"PARE"
 
 
@@ -31,7 +32,7 @@ def _pyarrow() -> Any:
 class Parquet(Table):
     """A Parquet file. A dictionary-encoded text column becomes a plain one; no metadata is written.
 
-    Row groups are those of the input, but for empty ones, and for those over 64 MiB, which are cut: one at a
+    Row groups are those of the input, but for empty ones, and for those over 16 MiB, which are cut: one at a
     time is held in memory when the output is put together.
     """
 
@@ -194,7 +195,9 @@ class Parquet(Table):
 
     def assemble(self, parts: BinaryIO, target: BinaryIO) -> None:
         """Write the Parquet file, with the row groups of the input unless they are too large to hold."""
-        with self._arrow.parquet.ParquetWriter(target, self._schema, compression=self._codecs()) as writer:
+        with self._arrow.parquet.ParquetWriter(
+            target, self._schema, compression=self._codecs(), write_batch_size=_PAGE_ROWS
+        ) as writer:
             batches: list[Any] = []
             current = size = 0
             for group, batch in self._read_parts(parts):

@@ -34,7 +34,6 @@ SCRIPT = str(Path(sys.executable).parent / "wordveil")
 SIGNALS = {"SIGINT": signal.SIGINT, "SIGTERM": signal.SIGTERM, "SIGKILL": signal.SIGKILL}
 EXIT_CODES = {"SIGINT": 130, "SIGTERM": -signal.SIGTERM, "SIGKILL": -signal.SIGKILL}
 EARLIEST = 0.25  # seconds: before that the interpreter itself is starting, which no program can help
-UNHEARD = 1000  # stands for an exit code of 0 although the signal came before the end
 PATIENCE = 30.0  # seconds until what Spark started must have noticed that it is alone
 
 
@@ -109,6 +108,8 @@ def file_attempt(folder: Path, name: str, way: Callable[[Path], Stop], more: lis
         faults = faults_of(stop, EXIT_CODES.get(name, 1))
         if target.exists() and not complete(target.read_bytes()):
             faults.append("a file by half")
+        if stop.code == 0 and not target.exists():
+            faults.append("exit code 0 without an output")
         rows, part = committed(target)
         done = run(folder, target, "--resume", *more)
         if done.returncode != 0:
@@ -141,6 +142,8 @@ def stopped_pipes(folder: Path, draws: random.Random, moments: int) -> dict[str,
                 faults.append("half a line came out")
             if not in_order(whole):
                 faults.append("rows are out of order")
+            if stop.code == 0 and not complete(stop.output):  # heard too late is right only if all was done
+                faults.append("exit code 0 without all rows")
             rows.append({"good": not faults, "exit_code": stop.code, "faults": faults})
         results[f"pipe, {name}"] = summary(f"pipe, {name}", rows)
     return results
@@ -241,18 +244,14 @@ def by_signal(
     ):  # fmt: skip
         assert writer.stdout is not None
         writer.stdout.close()
-        ended = False
         if number is not None:
             time.sleep(seconds)
-            ended = process.poll() is not None
             for _ in range(
                 random.choice((1, 1, 3, 8)) if number == signal.SIGINT else 1
             ):  # people press it again
                 process.send_signal(number)
                 time.sleep(random.random() * 0.05)
         code = process.wait()
-        if number is not None and not ended and code == 0:
-            code = UNHEARD
         orphans = left_of(process.pid)
         output.seek(0)
         errors.seek(0)

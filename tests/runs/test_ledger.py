@@ -359,6 +359,9 @@ DAMAGES: dict[str, Callable[[sqlite3.Connection], object]] = {
     "a trigger stands in the way": lambda base: base.execute(
         "CREATE TRIGGER t BEFORE UPDATE ON entry BEGIN SELECT RAISE(FAIL, 'no'); END"
     ),
+    "the schema is not UTF-8": lambda base: base.execute(
+        "UPDATE sqlite_master SET sql = 'CREATE TABLE entry ' || CAST(x'ff' AS TEXT) WHERE name = 'entry'"
+    ),
     "entry is a view": lambda base: base.executescript("DROP TABLE entry; CREATE VIEW entry AS SELECT 1;"),
 }
 

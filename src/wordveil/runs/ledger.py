@@ -145,6 +145,8 @@ class Ledger:
                 base.execute("COMMIT")
         except sqlite3.Error as error:
             raise self._failure(error) from None
+        except UnicodeDecodeError:  # in what SQLite says of a schema that it can't read
+            raise self._damaged("SQLite can't read it") from None
 
     def _make_file(self) -> None:
         try:

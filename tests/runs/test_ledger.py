@@ -346,6 +346,7 @@ DAMAGES: dict[str, Callable[[sqlite3.Connection], object]] = {
     "columns is a dict": damage_entry("columns", "{}"),
     "columns holds numbers": damage_entry("columns", "[1]"),
     "unsafe holds another text": damage_entry("setting", json.dumps(SETTING | {"unsafe": ["Zanzibar"]})),
+    "no number is left": damage_entry("number", 2**63 - 1),
     "begun is no time": damage_entry("begun", "Zanzibar"),
     "finished is no time": damage_entry("finished", "\n"),
     "begun is a blob": damage_entry("begun", b"\xff\xfe"),

@@ -47,6 +47,8 @@ CREATE TABLE IF NOT EXISTS entry (
 );
 CREATE INDEX IF NOT EXISTS entry_content ON entry (content);
 """
+_LAST_NUMBER: Final = 1 << 62  # SQLite calls it a full disk when there is none after it
+_USED_UP: Final = "SELECT 1 FROM entry WHERE number > ? UNION SELECT 1 FROM sqlite_sequence WHERE seq > ?"
 _SELECT: Final = (
     "SELECT number, content, begun, finished, source, target, columns, setting, outcome FROM entry "
 )
@@ -141,6 +143,8 @@ class Ledger:
                     base.execute(statement)
                 if "outcome" not in {row[1] for row in base.execute("PRAGMA table_info(entry)")}:
                     base.execute("ALTER TABLE entry ADD COLUMN outcome TEXT")  # made by wordveil 0.1
+                if base.execute(_USED_UP, (_LAST_NUMBER, _LAST_NUMBER)).fetchone():
+                    raise self._damaged("its numbers are used up")
                 yield base
                 base.execute("COMMIT")
         except sqlite3.Error as error:

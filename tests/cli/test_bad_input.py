@@ -29,10 +29,10 @@ def zipped(method: int = zipfile.ZIP_DEFLATED, /, **members: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def encrypted() -> bytes:
+def flagged(bit: int) -> bytes:
     data = bytearray(zipped(a=GOOD))
     for signature, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        data[data.index(signature) + place] |= 1
+        data[data.index(signature) + place] |= bit
     return bytes(data)
 
 
@@ -123,7 +123,8 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     "an .npz with too many words": (lambda: npz(w=np.array(["a", "b", "c"]), v=np.ones((2, 2))), "2 rows and 3 words"),
     "a zip bomb": (lambda: zipped(bomb=b"a 0\n" * (20 << 20)), "refused as a bomb"),
     "a gzip bomb": (lambda: gzip.compress((b"a 0." + b"0" * 4000 + b"\n") * 20_000), "refused as a bomb"),
-    "an encrypted zip": (encrypted, "encrypted"),
+    "an encrypted zip": (lambda: flagged(1), "encrypted"),
+    "a zip of patched data": (lambda: flagged(1 << 5), r"\(a\): is damaged"),
     "a zip packed by bzip2": (lambda: zipped(zipfile.ZIP_BZIP2, a=GOOD), "another method than deflate"),
     "a header of monstrous dimensions": (
         lambda: b"2 999999999999\n" + GOOD, "line 2: has 3 fields where a word and 999999999999 numbers"

@@ -166,7 +166,13 @@ def zip_stream(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> i
     encrypted = info.flag_bits & 1
     if encrypted or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise FormatError(f"{name}: is encrypted, or packed by another method than deflate.")
-    return _Guarded(archive.open(info), None, name)
+    try:
+        return _Guarded(archive.open(info), None, name)
+    except (
+        RuntimeError,
+        ValueError,
+    ):  # flags of features that zipfile lacks, names that are not what they say
+        raise FormatError(f"{name}: is damaged.") from None
 
 
 def check_ratio(unpacked: int, packed: int, name: str) -> None:

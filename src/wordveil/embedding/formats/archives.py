@@ -168,10 +168,7 @@ def zip_stream(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> i
         raise FormatError(f"{name}: is encrypted, or packed by another method than deflate.")
     try:
         return _Guarded(archive.open(info), None, name)
-    except (
-        RuntimeError,
-        ValueError,
-    ):  # flags of features that zipfile lacks, names that are not what they say
+    except (RuntimeError, ValueError):  # features that zipfile lacks, for instance
         raise FormatError(f"{name}: is damaged.") from None
 
 

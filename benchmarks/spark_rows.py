@@ -89,10 +89,10 @@ import wordveil as wv
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.master({master!r}).config("spark.ui.enabled", "false").getOrCreate()
 spark.sparkContext.setLogLevel("ERROR")
-veil = wv.Perturber(wv.Mahalanobis(wv.load_embedding().project({dims}), epsilon={EPSILON}))
+perturber = wv.Perturber(wv.Mahalanobis(wv.load_embedding().project({dims}), epsilon={EPSILON}))
 schema = "id long, message string, label string"
 table = spark.read.csv({str(folder / "in.csv")!r}, header=True, schema=schema)
-private = wv.spark.perturb(table.repartition(16), perturber=veil, text="message", keep=["id"])
+private = wv.spark.perturb(table.repartition(16), perturber=perturber, text="message", keep=["id"])
 private.write.parquet({str(folder / "private")!r})
 """
     begun = time.perf_counter()

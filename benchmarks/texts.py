@@ -1,4 +1,4 @@
-"""What text costs beside its words: `veil.perturb` against `perturb_ids` on the same tokens, in one run.
+"""What text costs beside its words: `perturber.perturb` against `perturb_ids` on the same tokens, in one run.
 
     make bench
 
@@ -20,7 +20,7 @@ import wordveil as wv
 
 
 class AtOnce(wv.Mahalanobis):
-    """Answers each word with itself, without noise or search: only what stands around them is left."""
+    """Columns each word with itself, without noise or search: only what stands around them is left."""
 
     def _perturb(self, ids: np.ndarray, stream: wv.Stream) -> np.ndarray:  # noqa: ARG002  # the contract
         return np.asarray(np.maximum(ids, 0))
@@ -33,9 +33,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/texts.json"))
     chosen = parser.parse_args()
     embedding = wv.load_embedding()
-    veil = wv.Perturber(AtOnce(embedding, 10.0, 1.0))
+    perturber = wv.Perturber(AtOnce(embedding, 10.0, 1.0))
     rows = {
-        kind: measure(veil, made(embedding, chosen.texts, kind), chosen.repeat)
+        kind: measure(perturber, made(embedding, chosen.texts, kind), chosen.repeat)
         for kind in ("ascii", "unicode")
     }
     cores = os.cpu_count()
@@ -74,13 +74,13 @@ def made(embedding: wv.Embedding, texts: int, kind: str) -> list[str]:
     ]
 
 
-def measure(veil: wv.Perturber, texts: list[str], repeat: int) -> dict[str, float]:
-    ids = np.array([number for text in texts for number in veil.tokenizer.ids(text)])
+def measure(perturber: wv.Perturber, texts: list[str], repeat: int) -> dict[str, float]:
+    ids = np.array([number for text in texts for number in perturber.tokenizer.ids(text)])
     whole, alone, tokens = [], [], []
     for _ in range(repeat):  # in turns, so that what else runs on the machine meets all three
-        whole.append(seconds(lambda: veil.perturb(texts)))
-        alone.append(seconds(lambda: veil.mechanism.perturb_ids(ids)))
-        tokens.append(seconds(lambda: [veil.tokenizer.ids(text) for text in texts]))
+        whole.append(seconds(lambda: perturber.perturb(texts)))
+        alone.append(seconds(lambda: perturber.mechanism.perturb_ids(ids)))
+        tokens.append(seconds(lambda: [perturber.tokenizer.ids(text) for text in texts]))
     scale = 1e6 / len(ids)
     return {"perturb": min(whole) * scale, "perturb_ids": min(alone) * scale, "tokens": min(tokens) * scale}
 

@@ -26,7 +26,7 @@ class Watching(wv.Mechanism):
     streams: list[wv.Stream] = field(default_factory=list)
 
     @property
-    def guarantee(self) -> wv.Guarantee:
+    def guarantee(self) -> wv.MetricGuarantee:
         return wv.Laplace(self.embedding, 1.0).guarantee
 
     def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
@@ -34,33 +34,33 @@ class Watching(wv.Mechanism):
         return np.asarray(stream.normals((len(ids),)) * 1e6, dtype=np.int64) % len(self.embedding)
 
 
-def texts(veil: wv.Perturber, folder: Path, source: Any = None) -> object:
-    return veil.perturb(["tea " * 40], stream=source and source.stream())
+def texts(perturber: wv.Perturber, folder: Path, source: Any = None) -> object:
+    return perturber.perturb(["tea " * 40], stream=source and source.stream())
 
 
-def one_text(veil: wv.Perturber, folder: Path, source: Any = None) -> object:
-    return veil("tea " * 40, stream=source and source.stream())
+def one_text(perturber: wv.Perturber, folder: Path, source: Any = None) -> object:
+    return perturber("tea " * 40, stream=source and source.stream())
 
 
-def words(veil: wv.Perturber, folder: Path, source: Any = None) -> object:
-    return veil.mechanism.perturb_words(["tea"] * 40, stream=source and source.stream())
+def words(perturber: wv.Perturber, folder: Path, source: Any = None) -> object:
+    return perturber.mechanism.perturb_words(["tea"] * 40, stream=source and source.stream())
 
 
-def file(veil: wv.Perturber, folder: Path, source: Any = None) -> object:
+def file(perturber: wv.Perturber, folder: Path, source: Any = None) -> object:
     (folder / "in.txt").write_text("tea " * 40)
-    options: dict[str, Any] = {"perturber": veil, "key": source, "force": True}
+    options: dict[str, Any] = {"perturber": perturber, "key": source, "force": True}
     return wv.perturb_file(folder / "in.txt", folder / "out.txt", **options).output.read_text()
 
 
-def frame(veil: wv.Perturber, folder: Path, source: Any = None) -> object:
+def frame(perturber: wv.Perturber, folder: Path, source: Any = None) -> object:
     table = pd.DataFrame({"m": ["tea " * 40]})
-    return wv.perturb_frame(table, perturber=veil, text="m", stream=source and source.stream())["m"][0]
+    return wv.perturb_frame(table, perturber=perturber, text="m", stream=source and source.stream())["m"][0]
 
 
-def pipe(veil: wv.Perturber, folder: Path, source: Any = None) -> object:
+def pipe(perturber: wv.Perturber, folder: Path, source: Any = None) -> object:
     out = io.BytesIO()
     layout = wv.Layout("text")
-    perturb_pipe(io.BytesIO(b"tea " * 40), out, "in", perturber=veil, layout=layout, key=source)
+    perturb_pipe(io.BytesIO(b"tea " * 40), out, "in", perturber=perturber, layout=layout, key=source)
     return out.getvalue()
 
 
@@ -94,10 +94,10 @@ def test_the_default_is_secure_whatever_else_is_known(
 
 @pytest.mark.parametrize("wrong", [7, "key", object()])
 def test_what_is_no_source_of_noise_is_refused(wrong: Any, small: wv.Embedding, tmp_path: Path) -> None:
-    veil = wv.Perturber(Watching(small))
+    perturber = wv.Perturber(Watching(small))
     with pytest.raises(wv.ParameterError, match="'stream' parameter of perturb must be a Stream"):
-        veil.perturb(["tea"], stream=wrong)
+        perturber.perturb(["tea"], stream=wrong)
     with pytest.raises(wv.ParameterError, match="'key' parameter of perturb_file must be a RunKey"):
-        wv.perturb_file(tmp_path / "in.txt", tmp_path / "out.txt", perturber=veil, key=wrong)
+        wv.perturb_file(tmp_path / "in.txt", tmp_path / "out.txt", perturber=perturber, key=wrong)
     with pytest.raises(wv.ParameterError, match="'stream' parameter of perturb_frame must be a Stream"):
-        wv.perturb_frame(pd.DataFrame({"m": ["tea"]}), perturber=veil, text="m", stream=wrong)
+        wv.perturb_frame(pd.DataFrame({"m": ["tea"]}), perturber=perturber, text="m", stream=wrong)

@@ -22,12 +22,12 @@ EMB = wv.Embedding(
 
 @dataclass(frozen=True)
 class FixedSequence(wv.Mechanism):
-    """Answers the words of the vocabulary one after the other, whatever it is asked: nothing of the input."""
+    """Columns the words of the vocabulary one after the other, whatever it is asked: nothing of the input."""
 
     embedding: wv.Embedding = EMB
 
     @property
-    def guarantee(self) -> wv.Guarantee:
+    def guarantee(self) -> wv.MetricGuarantee:
         return wv.Laplace(self.embedding, 1.0).guarantee
 
     def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
@@ -81,15 +81,15 @@ def test_same_length_same_support() -> None:
     circle = wv.Embedding(
         [f"w{i}" for i in range(6)], np.column_stack((np.cos(angles), np.sin(angles))), public=True
     )
-    veil = wv.Perturber(wv.Laplace(circle, 0.5))
+    perturber = wv.Perturber(wv.Laplace(circle, 0.5))
     everything = {f"{a} {b}" for a in circle.words for b in circle.words}
     for text in ("w0 w3", "Zoë 555-0101", "w1 me@mail.example"):
-        assert set(veil.perturb([text] * 5_000, stream=wv.insecure_stream(1))) == everything
+        assert set(perturber.perturb([text] * 5_000, stream=wv.insecure_stream(1))) == everything
 
 
 @dataclass(frozen=True)
 class Recording(FixedSequence):
-    """Answers as FixedSequence does, and remembers what it was asked."""
+    """Columns as FixedSequence does, and remembers what it was asked."""
 
     asked: list[int] = field(default_factory=list)
 
@@ -125,8 +125,8 @@ def test_what_the_mechanism_is_asked(choices: dict[str, object], asked: list[int
 
 @pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
 def test_gaps_of_what_is_dropped_are_carried_on() -> None:
-    veil = wv.Perturber(FixedSequence(), wv.Policy(unsafe_drop=True, unsafe_keep_punctuation=True))
-    assert veil("Tea (qwxz), please! #_ boston.") == "book (), a! flight."
+    perturber = wv.Perturber(FixedSequence(), wv.Policy(unsafe_drop=True, unsafe_keep_punctuation=True))
+    assert perturber("Tea (qwxz), please! #_ boston.") == "book (), a! flight."
 
 
 @pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
@@ -211,8 +211,8 @@ def test_the_private_report_counts(real: wv.Perturber) -> None:
     ],
 )
 def test_unsafe_choices(choices: dict[str, object], expected: str, counts: dict[str, int]) -> None:
-    veil = wv.Perturber(FixedSequence(), wv.Policy(**choices))  # type: ignore[arg-type]  # one of them
-    answers, report = veil.perturb([" Tea to, (BOSTON) Qwxz please: zoë! "], report=True)
+    perturber = wv.Perturber(FixedSequence(), wv.Policy(**choices))  # type: ignore[arg-type]  # one of them
+    answers, report = perturber.perturb([" Tea to, (BOSTON) Qwxz please: zoë! "], report=True)
     assert answers == [expected]
     assert report.unknown == 2
     for name, count in counts.items():
@@ -263,39 +263,39 @@ def test_the_guarantee_of_two_texts(real: wv.Perturber) -> None:
 
 
 def test_the_guarantee_of_a_bag_is_the_best_matching() -> None:
-    veil = wv.Perturber(wv.Laplace(EMB, 3.0), wv.Policy(bag=True))
-    assert veil.guarantee.exponent("book tea boston", "boston book tea") == pytest.approx(0.0, abs=1e-9)
+    perturber = wv.Perturber(wv.Laplace(EMB, 3.0), wv.Policy(bag=True))
+    assert perturber.guarantee.exponent("book tea boston", "boston book tea") == pytest.approx(0.0, abs=1e-9)
     words = ("book", "tea", "to"), ("boston", "please", "a")
     sums = [
-        sum(veil.mechanism.guarantee.exponent(x, y) for x, y in zip(words[0], order, strict=True))
+        sum(perturber.mechanism.guarantee.exponent(x, y) for x, y in zip(words[0], order, strict=True))
         for order in itertools.permutations(words[1])
     ]
-    assert veil.guarantee.exponent(" ".join(words[0]), " ".join(words[1])) == pytest.approx(min(sums))
-    assert "matching" in str(veil.guarantee)
-    assert "the order of the texts" in veil.guarantee.not_covered
+    assert perturber.guarantee.exponent(" ".join(words[0]), " ".join(words[1])) == pytest.approx(min(sums))
+    assert "matching" in str(perturber.guarantee)
+    assert "the order of the texts" in perturber.guarantee.not_covered
 
 
 def test_the_guarantee_of_padded_texts() -> None:
-    veil = wv.Perturber(wv.Laplace(EMB, 3.0), wv.Policy(pad_to=3))
-    single = veil.mechanism.guarantee
+    perturber = wv.Perturber(wv.Laplace(EMB, 3.0), wv.Policy(pad_to=3))
+    single = perturber.mechanism.guarantee
     distance = single.metric.distance(EMB.vector("tea"), EMB.centroid)
-    assert veil.guarantee.exponent("book", "book tea") == pytest.approx(3.0 * float(distance))
+    assert perturber.guarantee.exponent("book", "book tea") == pytest.approx(3.0 * float(distance))
     dropping = wv.Perturber(wv.Laplace(EMB, 3.0), wv.Policy(pad_to=3, unsafe_drop=True))
     assert dropping.guarantee.exponent("qwxz tea", "tea") == 0.0
-    facts = veil.guarantee.to_dict()
+    facts = perturber.guarantee.to_dict()
     assert facts["covers_texts_of_different_lengths"]
     assert facts["local_dp_epsilon_per_text"] == pytest.approx(3 * single.worst_case.upper)
     assert "the number of words in a text" not in facts["not_covered"]
-    assert "padded or cut to 3 words" in str(veil.guarantee).replace("\n", " ")
+    assert "padded or cut to 3 words" in str(perturber.guarantee).replace("\n", " ")
 
 
 @pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
 def test_the_guarantee_names_what_is_unsafe(real: wv.Perturber) -> None:
     assert "Texts of different numbers of words are not covered" in str(real.guarantee).replace("\n", " ")
-    veil = wv.Perturber(real.mechanism, wv.Policy(unsafe_keep=True))
-    assert "names, numbers, addresses" in str(veil.guarantee).replace("\n", " ")
+    perturber = wv.Perturber(real.mechanism, wv.Policy(unsafe_keep=True))
+    assert "names, numbers, addresses" in str(perturber.guarantee).replace("\n", " ")
     with pytest.raises(wv.ParameterError, match="unsafe choices"):
-        veil.guarantee.exponent("a", "to")
+        perturber.guarantee.exponent("a", "to")
     padded = wv.Perturber(real.mechanism, wv.Policy(unsafe_keep=True, pad_to=3)).guarantee
     assert "UNSAFE CHOICES WERE MADE" in str(padded)
     assert not padded.to_dict()["covers_texts_of_different_lengths"]

@@ -1,8 +1,8 @@
 """Wordveil makes text differentially private, word by word.
 
 The path of one word: `Embedding` takes it to its public vector, `Metric` says what is near, `sample_noise`
-draws noise of that shape, a mechanism adds it and answers with the nearest word, and `Guarantee` says what is
-promised. `Perturber` does so for all words of a text, by a `Policy`; `perturb_file`, `perturb_frame` and
+draws noise of that shape, a mechanism adds it and answers with the nearest word, and a `Guarantee` states
+what is promised. `Perturber` does this for all words of a text, by a `Policy`; `perturb_file`, `perturb_frame` and
 `spark.perturb` for all texts of a table.
 """
 
@@ -21,7 +21,7 @@ from wordveil.errors import (
     UnknownNameError,
     WordveilError,
 )
-from wordveil.guarantee import Guarantee
+from wordveil.guarantee import MetricGuarantee
 from wordveil.mechanisms import Laplace, Mahalanobis, Mechanism
 from wordveil.metric import Metric
 from wordveil.noise import sample_noise
@@ -38,7 +38,6 @@ __all__ = [
     "Embedding",
     "FileRun",
     "FormatError",
-    "Guarantee",
     "IntegrityError",
     "Laplace",
     "Layout",
@@ -47,6 +46,7 @@ __all__ = [
     "Mahalanobis",
     "Mechanism",
     "Metric",
+    "MetricGuarantee",
     "MissingExtraError",
     "ParameterError",
     "Perturber",

@@ -22,7 +22,7 @@ __all__ = [
     "ORDER",
     "ROW_ORDER",
     "Exponents",
-    "Guarantee",
+    "MetricGuarantee",
     "at_least",
     "at_most",
     "factor",
@@ -50,7 +50,7 @@ class Exponents(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Guarantee:
+class MetricGuarantee:
     """Pr[M(w) = u] ≤ exp(ε·d(w, w'))·Pr[M(w') = u] for all words w, w', u, and what that comes to.
 
     Attributes
@@ -65,7 +65,7 @@ class Guarantee:
     Examples
     --------
     >>> emb = Embedding(["a", "b", "c"], [[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]], public=True)
-    >>> promise = Guarantee(2.0, Metric.from_embedding(emb, lam=0.0), emb)
+    >>> promise = MetricGuarantee(2.0, Metric.from_embedding(emb, lam=0.0), emb)
     >>> round(promise.exponent("a", "b"), 6)
     10.0
     >>> round(promise.neighbours[1].median, 6)
@@ -77,7 +77,7 @@ class Guarantee:
     embedding: Embedding = field(repr=False)
 
     def __post_init__(self) -> None:
-        check_epsilon(self.epsilon, "Guarantee")
+        check_epsilon(self.epsilon, "MetricGuarantee")
 
     def exponent(self, word: str, other: str) -> float:
         """Return ε·d between two words: exp of it is how much the odds between them can change."""

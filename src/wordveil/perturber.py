@@ -82,8 +82,8 @@ class Perturber:
     Examples
     --------
     >>> import wordveil as wv
-    >>> veil = Perturber(wv.Mahalanobis(wv.load_embedding(), epsilon=10.0))
-    >>> private = veil("Book a flight to Boston, please!")
+    >>> perturber = Perturber(wv.Mahalanobis(wv.load_embedding(), epsilon=10.0))
+    >>> private = perturber("Book a flight to Boston, please!")
     >>> len(private.split())
     6
     """

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import ParameterError, sealed
-from wordveil.guarantee import COLUMNS, EMPTY, LENGTH, ORDER, ROW_ORDER, Guarantee, at_most
+from wordveil.guarantee import COLUMNS, EMPTY, LENGTH, ORDER, ROW_ORDER, MetricGuarantee, at_most
 from wordveil.policy import Policy
 from wordveil.tokens import Tokenizer, check_text
 
@@ -32,12 +32,12 @@ class TextGuarantee:
     Examples
     --------
     >>> import wordveil as wv
-    >>> veil = wv.Perturber(wv.Laplace(wv.load_embedding(), epsilon=1.0))
-    >>> round(veil.guarantee.exponent("fly to boston", "fly to chicago"), 2)
+    >>> perturber = wv.Perturber(wv.Laplace(wv.load_embedding(), epsilon=1.0))
+    >>> round(perturber.guarantee.exponent("fly to boston", "fly to chicago"), 2)
     4.21
     """
 
-    word: Guarantee
+    word: MetricGuarantee
     policy: Policy
     tokenizer: Tokenizer
 

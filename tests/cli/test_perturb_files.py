@@ -260,11 +260,11 @@ def test_mistakes_are_one_line(
 
 
 def test_settings_from_a_file(folder: Path, vectors: str, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "veil.toml").write_text(
+    (folder / "settings.toml").write_text(
         f'epsilon = 1\nembedding = "{vectors}"\ntext = "message"\nkeep = ["label", "id"]\npad-to = 3\nbag = true\n'
         'mechanism = "laplace"\nworkers = 1\n'
     )
-    assert main(["perturb", "in.csv", "out.csv", "--config", "veil.toml", "--epsilon", "1e9"]) == 0
+    assert main(["perturb", "in.csv", "out.csv", "--config", "settings.toml", "--epsilon", "1e9"]) == 0
     assert (folder / "out.csv").read_text().splitlines()[0] == "id,message,label"
     manifest = json.loads((folder / "out.csv.manifest.json").read_text())
     assert manifest["parameters"]["epsilon"] == 1e9  # the command line comes first
@@ -275,7 +275,7 @@ def test_settings_from_a_file(folder: Path, vectors: str, capsys: pytest.Capture
         ("epsilom = 1", "there is no such setting as its setting 1. Hint: did you mean 'epsilon'?"),
         ("source = 'x'", "there is no such setting as its setting 1."),
         ("[perturb]", "there is no such setting as its setting 1. Hint: they stand at the top level."),
-        ("epsilon = 'Zanzibar'", "veil.toml: 'epsilon' has a value that it can't have."),
+        ("epsilon = 'Zanzibar'", "settings.toml: 'epsilon' has a value that it can't have."),
         ("epsilon = true", "'epsilon' must be a number or a text"),
         ("epsilon = [1]", "'epsilon' must be a number or a text"),
         ("epsilon = 1\ndims = 2.5", "'dims' has a value that it can't have."),
@@ -286,8 +286,8 @@ def test_settings_from_a_file(folder: Path, vectors: str, capsys: pytest.Capture
         ("epsilon = ", "is not valid TOML"),
         ("x = '\ud800'", "is not valid UTF-8"),
     ]:
-        (folder / "veil.toml").write_bytes(content.encode("utf-8", "surrogatepass"))
-        assert main(["perturb", "in.csv", "out2.csv", "--config", "veil.toml"]) == 2
+        (folder / "settings.toml").write_bytes(content.encode("utf-8", "surrogatepass"))
+        assert main(["perturb", "in.csv", "out2.csv", "--config", "settings.toml"]) == 2
         seen = capsys.readouterr().err
         assert told in seen
         assert seen.count("\n") == 1

@@ -37,9 +37,9 @@ def test_an_empty_pipe_is_an_error() -> None:
     assert done.stderr == b"wordveil: standard input: is empty. Hint: is it the right file?\n"
 
 
-def seeded(veil: wv.Perturber) -> str | None:
+def seeded(perturber: wv.Perturber) -> str | None:
     """Return what the seed 5 makes of the secret as the first line of an input."""
-    answers, _ = perturbed_texts(veil, wv.insecure_key(5), 0, 0, {"line": [SECRET]})
+    answers, _ = perturbed_texts(perturber, wv.insecure_key(5), 0, 0, {"line": [SECRET]})
     return answers["line"][0]
 
 
@@ -47,8 +47,8 @@ def test_options_reach_the_mechanism(glove: wv.Embedding) -> None:
     done = perturb(
         SECRET.encode(), "--lam", "0.3", "--dims", "25", "--unsafe-seed", "5", "--pad-to", "9", "--bag"
     )
-    veil = wv.Perturber(wv.Mahalanobis(glove.project(25), 10.0, 0.3), wv.Policy(pad_to=9, bag=True))
-    assert done.stdout.decode() == f"{seeded(veil)}\n"
+    perturber = wv.Perturber(wv.Mahalanobis(glove.project(25), 10.0, 0.3), wv.Policy(pad_to=9, bag=True))
+    assert done.stdout.decode() == f"{seeded(perturber)}\n"
     laplace = perturb(SECRET.encode(), "--mechanism", "laplace", "--unsafe-seed", "5")
     assert laplace.stdout.decode() == f"{seeded(wv.Perturber(wv.Laplace(glove, 10.0)))}\n"
 

@@ -17,12 +17,12 @@ from wordveil.engines import Engine, LocalEngine
 from wordveil.engines.base import perturbed_texts, stream_of
 from wordveil.engines.spark import spark_engine
 from wordveil.nearest.threads import join_all
-from wordveil.runs.job import EngineMaker
+from wordveil.runs.perturb_file import EngineMaker
 from wordveil.tables import Chunk
 
 
 def local() -> EngineMaker:
-    return lambda veil, key: LocalEngine(veil, key, 2)
+    return lambda perturber, key: LocalEngine(perturber, key, 2)
 
 
 def spark() -> EngineMaker:
@@ -130,8 +130,8 @@ def test_close_is_quick_and_restores_the_threads_of_the_linear_algebra(small: wv
     from threadpoolctl import threadpool_info
 
     before = [each["num_threads"] for each in threadpool_info()]
-    veil = wv.Perturber(wv.Laplace(small, 1.0))
-    engine: Engine = LocalEngine(veil, wv.RunKey(), 2)
+    perturber = wv.Perturber(wv.Laplace(small, 1.0))
+    engine: Engine = LocalEngine(perturber, wv.RunKey(), 2)
     during = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
     next(iter(engine.perturb(chunks(1000))))
     engine.close()

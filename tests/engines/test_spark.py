@@ -126,7 +126,7 @@ def test_bad_choices(session: Any, same: wv.Perturber, chosen: dict[str, Any], t
 
 @spark_only
 def test_the_vectors_go_out_once(session: Any, same: wv.Perturber, monkeypatch: pytest.MonkeyPatch) -> None:
-    veil = wv.Perturber(same.mechanism)
+    perturber = wv.Perturber(same.mechanism)
     sent = []
     real = type(session.sparkContext).broadcast
 
@@ -136,7 +136,7 @@ def test_the_vectors_go_out_once(session: Any, same: wv.Perturber, monkeypatch: 
 
     monkeypatch.setattr(type(session.sparkContext), "broadcast", counted)
     for _ in range(3):
-        wv.spark.perturb(frame(session, 5), perturber=veil, text="the.text").collect()
+        wv.spark.perturb(frame(session, 5), perturber=perturber, text="the.text").collect()
     assert sorted(sent) == ["_Prepared", "tuple", "tuple", "tuple"]
 
 
@@ -250,8 +250,8 @@ def test_missing_texts_are_padded_like_empty_ones(session: Any, small: wv.Embedd
 def test_far_padding_is_cut_into_slices(session: Any, small: wv.Embedding) -> None:
     """One Arrow batch of 60 texts is a batch of 3 million words, unless it is sliced."""
     table = session.range(60, numPartitions=1).selectExpr("id n", "'tea' m")
-    veil = wv.Perturber(wv.Mahalanobis(small, 1.0), wv.Policy(pad_to=50_000))
-    rows = wv.spark.perturb(table, perturber=veil, text="m", keep="n").selectExpr(
+    perturber = wv.Perturber(wv.Mahalanobis(small, 1.0), wv.Policy(pad_to=50_000))
+    rows = wv.spark.perturb(table, perturber=perturber, text="m", keep="n").selectExpr(
         "n", "size(split(m, ' ')) words", "md5(m) digest"
     )
     got = rows.collect()

@@ -21,14 +21,14 @@ ROWS: Final = 12
 class SmallRun:
     """A run of three chunks, each of which is committed; what it leaves can be put back as it was."""
 
-    def __init__(self, folder: Path, veil: wv.Perturber, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, folder: Path, perturber: wv.Perturber, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(base, "CHUNK_ROWS", ROWS // 3)
         monkeypatch.setattr(run_module, "_COMMIT_SECONDS", 0.0)
         self._monkeypatch = monkeypatch
         self.folder = folder
         self.source, self.target = folder / "in.csv", folder / "out.csv"
         self.work = folder / ".out.csv.wordveil"
-        self._options: dict[str, Any] = {"perturber": veil, "text": "m", "keep": "n", "workers": 1}
+        self._options: dict[str, Any] = {"perturber": perturber, "text": "m", "keep": "n", "workers": 1}
         self.source.write_text("n,m\n" + "".join(f"{number},tea at {SECRET}\n" for number in range(ROWS)))
 
     def __call__(self, **more: Any) -> wv.FileRun:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 import wordveil as wv
-from wordveil.runs.work import _checksum
+from wordveil.runs.journal import _checksum
 
 from .budget import Budget
 from .mutations import altered, damaged, weighted

@@ -72,7 +72,7 @@ def document(settings: dict[str, Any]) -> bytes:
 
 def test_settings(budget: Budget, rules: Rules, folder: Path, small: wv.Embedding) -> None:
     source, target, config, vectors = (
-        folder / name for name in ("in.csv", "out.csv", "veil.toml", "small.safetensors")
+        folder / name for name in ("in.csv", "out.csv", "settings.toml", "small.safetensors")
     )
     save_store(small, vectors)
     source.write_text(f"label,message,{SECRET}\nham,tea at {SECRET},1\n")

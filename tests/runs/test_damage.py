@@ -10,7 +10,7 @@ import pytest
 import wordveil as wv
 from wordveil.runs import publishing
 from wordveil.runs import run as run_module
-from wordveil.runs.work import _checksum
+from wordveil.runs.journal import _checksum
 
 ROWS = 6000
 
@@ -18,10 +18,10 @@ ROWS = 6000
 class Run:
     """A run over 6,000 rows, and the work folder that it leaves when it is stopped."""
 
-    def __init__(self, folder: Path, veil: wv.Perturber) -> None:
+    def __init__(self, folder: Path, perturber: wv.Perturber) -> None:
         self.source, self.target = folder / "in.csv", folder / "out.csv"
         self.work = folder / ".out.csv.wordveil"
-        self.options: dict[str, Any] = {"perturber": veil, "text": "m", "keep": "n", "workers": 1}
+        self.options: dict[str, Any] = {"perturber": perturber, "text": "m", "keep": "n", "workers": 1}
         self.source.write_text("n,m\n" + "".join(f"{i},tea at noon\n" for i in range(ROWS)))
 
     def __call__(self, **more: Any) -> wv.FileRun:

@@ -14,8 +14,8 @@ import wordveil as wv
 from wordveil.runs import ledger as ledger_module
 from wordveil.runs import publishing
 from wordveil.runs import run as run_module
+from wordveil.runs.journal import Journal
 from wordveil.runs.sums import together
-from wordveil.runs.work import Work
 
 CSV = "message,other\nBook a flight,tea\n"
 SETTING: dict[str, Any] = {
@@ -38,15 +38,15 @@ def ledger(tmp_path: Path) -> wv.Ledger:
 def test_a_second_release_is_refused_and_the_sum_is_told(
     source: Path, tmp_path: Path, ledger: wv.Ledger, small: wv.Embedding
 ) -> None:
-    veil = wv.Perturber(wv.Mahalanobis(small, 2.0))
-    options: dict[str, Any] = {"perturber": veil, "text": "message", "ledger": ledger}
+    perturber = wv.Perturber(wv.Mahalanobis(small, 2.0))
+    options: dict[str, Any] = {"perturber": perturber, "text": "message", "ledger": ledger}
     wv.perturb_file(source, tmp_path / "a.csv", **options)
     copy = tmp_path / "renamed.csv"
     copy.write_text(CSV)
     with pytest.raises(wv.ParameterError) as caught:
         wv.perturb_file(copy, tmp_path / "b.csv", **options)
     told = str(caught.value)
-    worst = veil.guarantee.word.worst_case.upper
+    worst = perturber.guarantee.word.worst_case.upper
     assert "this very content was perturbed before, once" in told
     assert f"at most exp({2 * worst:.1f}) ({worst:.1f} + {worst:.1f})" in told
     assert "as one release at ε = 2 + 2 = 4 would" in told
@@ -95,9 +95,9 @@ def test_a_file_without_words_tells_nothing_and_is_not_counted(
 class Stopped:
     """Runs that are stopped after 2,048 of 5,000 rows, and those that come after them."""
 
-    def __init__(self, folder: Path, veil: wv.Perturber, ledger: wv.Ledger) -> None:
+    def __init__(self, folder: Path, perturber: wv.Perturber, ledger: wv.Ledger) -> None:
         self.folder, self.ledger = folder, ledger
-        self.options: dict[str, Any] = {"perturber": veil, "text": "m"}
+        self.options: dict[str, Any] = {"perturber": perturber, "text": "m"}
         (folder / "in.csv").write_text("m\n" + "tea\n" * 5000)
 
     def stop(self, name: str, **more: Any) -> None:
@@ -174,7 +174,7 @@ def test_a_run_that_could_not_even_begin_is_forgotten(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch, pytest.raises(wv.MachineError, match="No space left"):
-        patch.setattr(Work, "begin", full)
+        patch.setattr(Journal, "begin", full)
         stopped.run("a.csv")
     assert stopped.states == [("a.csv", "nothing")]
     assert [path.name for path in stopped.folder.iterdir() if path.name.startswith(".")] == []
@@ -398,7 +398,7 @@ def test_a_typing_mistake_costs_nothing(stopped: Stopped) -> None:
     assert stopped.run("a.csv", resume=True).resumed_rows == 2048
 
 
-def _refuse(veil: wv.Perturber, key: wv.RunKey) -> Any:
+def _refuse(perturber: wv.Perturber, key: wv.RunKey) -> Any:
     raise wv.ParameterError("no such thing")
 
 
@@ -442,7 +442,7 @@ def test_an_entry_is_there_before_the_work_begins(
 ) -> None:
     seen = []
 
-    def make(veil: wv.Perturber, key: wv.RunKey) -> Any:
+    def make(perturber: wv.Perturber, key: wv.RunKey) -> Any:
         seen.extend(ledger.entries())
         raise KeyboardInterrupt
 

@@ -18,8 +18,8 @@ import sys
 import wordveil as wv
 source, target, keep, pad_to = sys.argv[1:]
 emb = wv.load_embedding().project(10)
-veil = wv.Perturber(wv.Laplace(emb, 6.0), wv.Policy(pad_to=int(pad_to) if pad_to else None))
-run = wv.perturb_file(source, target, perturber=veil, text="message", keep=keep.split())
+perturber = wv.Perturber(wv.Laplace(emb, 6.0), wv.Policy(pad_to=int(pad_to) if pad_to else None))
+run = wv.perturb_file(source, target, perturber=perturber, text="message", keep=keep.split())
 # The high-water mark of this process alone: that of wait4 includes what its parent had when it was forked.
 print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
 """

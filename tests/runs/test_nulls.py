@@ -32,23 +32,23 @@ def lengths(texts: list[str | None]) -> list[int | None]:
     return [None if text is None else len(text.split()) for text in texts]
 
 
-def through_json(veil: wv.Perturber, folder: Path) -> list[str | None]:
+def through_json(perturber: wv.Perturber, folder: Path) -> list[str | None]:
     (folder / "in.jsonl").write_text("".join(json.dumps({"m": text}) + "\n" for text in TEXTS))
-    run = wv.perturb_file(folder / "in.jsonl", folder / "out.jsonl", perturber=veil, text="m")
+    run = wv.perturb_file(folder / "in.jsonl", folder / "out.jsonl", perturber=perturber, text="m")
     assert json.loads(run.private.read_text())["nulls"] == 1
     return [json.loads(line)["m"] for line in run.output.read_text().splitlines()]
 
 
-def through_parquet(veil: wv.Perturber, folder: Path) -> list[str | None]:
+def through_parquet(perturber: wv.Perturber, folder: Path) -> list[str | None]:
     pq.write_table(pa.table({"m": TEXTS}), folder / "in.parquet")
-    run = wv.perturb_file(folder / "in.parquet", folder / "out.parquet", perturber=veil, text="m")
+    run = wv.perturb_file(folder / "in.parquet", folder / "out.parquet", perturber=perturber, text="m")
     assert json.loads(run.private.read_text())["nulls"] == 1
     texts: list[str | None] = pq.read_table(run.output)["m"].to_pylist()
     return texts
 
 
-def through_frame(veil: wv.Perturber, frame: Any) -> list[str | None]:
-    private = wv.perturb_frame(frame, perturber=veil, text="m")["m"]
+def through_frame(perturber: wv.Perturber, frame: Any) -> list[str | None]:
+    private = wv.perturb_frame(frame, perturber=perturber, text="m")["m"]
     values = private.to_pylist() if hasattr(private, "to_pylist") else private.to_list()
     return [None if value is None or value != value else value for value in values]
 
@@ -56,9 +56,9 @@ def through_frame(veil: wv.Perturber, frame: Any) -> list[str | None]:
 WAYS: dict[str, Any] = {
     "json": through_json,
     "parquet": through_parquet,
-    "pandas": lambda veil, _: through_frame(veil, pd.DataFrame({"m": TEXTS})),
-    "polars": lambda veil, _: through_frame(veil, pl.DataFrame({"m": TEXTS})),
-    "arrow": lambda veil, _: through_frame(veil, pa.table({"m": TEXTS})),
+    "pandas": lambda perturber, _: through_frame(perturber, pd.DataFrame({"m": TEXTS})),
+    "polars": lambda perturber, _: through_frame(perturber, pl.DataFrame({"m": TEXTS})),
+    "arrow": lambda perturber, _: through_frame(perturber, pa.table({"m": TEXTS})),
 }
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import wordveil as wv
 from wordveil.runs import run as run_module
-from wordveil.runs.work import Work
+from wordveil.runs.journal import Journal
 
 DRIVER = Path(__file__).parent / "crash_driver.py"
 SCRIPT = shutil.which("wordveil", path=str(Path(sys.executable).parent)) or "wordveil is not installed"
@@ -223,7 +223,7 @@ def test_resume_after_everything_was_done_says_so(
 
     with monkeypatch.context() as patch:
         if where == "remove":
-            patch.setattr(Work, "remove", killed)
+            patch.setattr(Journal, "remove", killed)
         elif where == "rmdir":
             patch.setattr(Path, "rmdir", killed)
         if where == "after":
@@ -246,12 +246,12 @@ def test_another_output_is_not_taken_for_done(
     source, target = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("m\n" + "tea\n" * 10)
     wv.perturb_file(source, target, perturber=noisy, text="m")
-    veil = noisy
+    perturber = noisy
     match what:
         case "content":
             source.write_text("m\n" + "red\n" * 10)
         case "setting":
-            veil = same
+            perturber = same
         case "output":
             target.write_text("m\nfire\n")
         case "manifest":
@@ -259,4 +259,4 @@ def test_another_output_is_not_taken_for_done(
         case _:
             target.with_name("out.csv.private.json").write_text("[]")
     with pytest.raises(wv.ParameterError, match="exists already"):
-        wv.perturb_file(source, target, perturber=veil, text="m", resume=True)
+        wv.perturb_file(source, target, perturber=perturber, text="m", resume=True)

@@ -103,7 +103,7 @@ def test_the_guarantee_holds_and_is_nearly_used_up(dim: int, lam: float) -> None
 
 
 class LeftOut:
-    """Answers with the nearest word other than the input."""
+    """Columns with the nearest word other than the input."""
 
     def __init__(self, mechanism: wv.Mahalanobis) -> None:
         self.mechanism = mechanism

@@ -186,8 +186,8 @@ def test_where_a_chunk_ends_depends_on_the_rows_alone(groups: list[list[int]], d
     whole = list(cut([flat], lambda row: row, lambda row: 1))
     assert list(cut(groups, lambda row: row, lambda row: 1)) == whole
     assert [row for chunk in whole for row in chunk] == flat
-    prompt = list(cut(groups, lambda row: row, lambda row: 1, prompt=True))
-    assert [row for chunk in prompt for row in chunk] == flat
+    unbuffered = list(cut(groups, lambda row: row, lambda row: 1, unbuffered=True))
+    assert [row for chunk in unbuffered for row in chunk] == flat
     assert all(sum(chunk[:-1]) < 1 << 16 for chunk in whole)
 
 
@@ -438,12 +438,12 @@ def test_choices_are_checked(
 
 def test_a_word_with_the_delimiter_needs_quotes(tmp_path: Path) -> None:
     comma = wv.Embedding(["1,000", "2,000"], [[1.0, 2.0], [2.0, 1.0]], public=True)
-    veil = wv.Perturber(wv.Laplace(comma, 1.0))
+    perturber = wv.Perturber(wv.Laplace(comma, 1.0))
     source, target = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("a,b\nx,y\n")
     with pytest.raises(wv.FormatError, match="holds the delimiter"):
-        wv.perturb_file(source, target, perturber=veil, text="a", layout=Layout(quotes=False))
-    wv.perturb_file(source, target, perturber=veil, text="a")
+        wv.perturb_file(source, target, perturber=perturber, text="a", layout=Layout(quotes=False))
+    wv.perturb_file(source, target, perturber=perturber, text="a")
     assert target.read_text() in ('a\n"1,000"\n', 'a\n"2,000"\n')
 
 
@@ -472,15 +472,15 @@ def test_another_delimiter_is_recognised(
 
 
 @pytest.mark.parametrize("sizes", [[1, 1, 1], [2, 1], [1, 2], [3], [1, 1], [2]])
-@pytest.mark.parametrize("prompt", [False, True])
-def test_a_byte_order_mark_that_comes_in_pieces(sizes: list[int], prompt: bool) -> None:
+@pytest.mark.parametrize("unbuffered", [False, True])
+def test_a_byte_order_mark_that_comes_in_pieces(sizes: list[int], unbuffered: bool) -> None:
     data = b"\xef\xbb\xbfmessage\ntea\n"
     pieces = []
     for size in sizes:
         pieces.append(data[:size])
         data = data[size:]
     file = Slowly([*pieces, data])
-    table = open_table(cast(BinaryIO, file), "in", Layout("csv"), "message", prompt=prompt)
+    table = open_table(cast(BinaryIO, file), "in", Layout("csv"), "message", unbuffered=unbuffered)
     assert [chunk.texts for chunk in table.chunks()] == [{"message": ["tea"]}]
 
 

@@ -1,4 +1,4 @@
-"""Settings from a TOML file: `--config veil.toml`. What is also on the command line is taken from there."""
+"""Settings from a TOML file: `--config FILE`. The command line takes precedence over it."""
 
 import difflib
 import re

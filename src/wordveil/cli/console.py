@@ -11,7 +11,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, T
 
 from wordveil.cli import stopping
 from wordveil.embedding.formats.selection import Progress as Report
-from wordveil.runs.job import Watcher
+from wordveil.runs.perturb_file import Watcher
 
 __all__ = ["count_progress", "note", "output", "reading_progress", "row_progress"]
 

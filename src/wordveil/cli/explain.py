@@ -32,7 +32,7 @@ from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.errors import FormatError, ParameterError, PrivacyWarning
 from wordveil.evaluation.privacy import Share, reference_words, typical_stay, word_statistics
 from wordveil.evaluation.strength import strength
-from wordveil.guarantee import Guarantee, at_least, at_most, factor
+from wordveil.guarantee import MetricGuarantee, at_least, at_most, factor
 from wordveil.mechanisms import Mechanism
 from wordveil.metric import projection_factor
 from wordveil.perturber import Perturber
@@ -75,43 +75,43 @@ def explain(
 ) -> None:
     """Say in plain words what is promised at a setting, and what is not."""
     whole = load_embedding(embedding)
-    veil = Perturber(mechanism_of(epsilon, lam, dims, mechanism, whole))
+    perturber = Perturber(mechanism_of(epsilon, lam, dims, mechanism, whole))
     layout = make_layout(format, delimiter, no_header, no_quotes)
     if file is None and (text or layout != Layout()):
         raise ParameterError("--text and the options of a table are for --file. Hint: --file FILE.")
-    facts = _facts(veil, whole, word, draws)
+    facts = _facts(perturber, whole, word, draws)
     if file is not None:
-        facts["file"] = _file_facts(veil, file, text or [], layout)
-    if warning := strength(veil.mechanism).warning:
+        facts["file"] = _file_facts(perturber, file, text or [], layout)
+    if warning := strength(perturber.mechanism).warning:
         warnings.warn(warning, PrivacyWarning, stacklevel=2)
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
         return
-    parts = [_short(facts, veil.guarantee.word)]
+    parts = [_short(facts, perturber.guarantee.word)]
     if word is None:
-        parts.append(f"The promise, exactly\n\n{textwrap.indent(str(veil.guarantee), '  ')}")
+        parts.append(f"The promise, exactly\n\n{textwrap.indent(str(perturber.guarantee), '  ')}")
     if "projection_factor" in facts:
-        parts.append(_dims_sentence(facts["projection_factor"], whole, veil.guarantee.word))
+        parts.append(_dims_sentence(facts["projection_factor"], whole, perturber.guarantee.word))
     if file is not None:
         parts.append(_file_sentence(facts["file"]))
     console = output()
     console.print(Text("\n\n".join(parts)))
     if word is not None:
         _show_word(facts["word"])
-    console.print(Text(f"\n{_changes(veil.guarantee.word, whole)}"))
+    console.print(Text(f"\n{_changes(perturber.guarantee.word, whole)}"))
 
 
-def _facts(veil: Perturber, whole: Embedding, word: str | None, draws: int) -> dict[str, Any]:
+def _facts(perturber: Perturber, whole: Embedding, word: str | None, draws: int) -> dict[str, Any]:
     # Only public words are drawn here, so a seed is no secret, and the answer is the same each time.
     facts: dict[str, Any] = {
-        "guarantee": veil.guarantee.to_dict(),
-        "typical_stay": typical_stay(veil.mechanism, insecure_stream(0))._asdict(),
+        "guarantee": perturber.guarantee.to_dict(),
+        "typical_stay": typical_stay(perturber.mechanism, insecure_stream(0))._asdict(),
     }
-    if veil.mechanism.embedding.dim < whole.dim:
-        promise = veil.guarantee.word
+    if perturber.mechanism.embedding.dim < whole.dim:
+        promise = perturber.guarantee.word
         facts["projection_factor"] = projection_factor(whole, promise.metric.lam, promise.metric.dim)
     if word is not None:
-        facts["word"] = _word_facts(veil.mechanism, _folded(word), draws, reference_words(whole))
+        facts["word"] = _word_facts(perturber.mechanism, _folded(word), draws, reference_words(whole))
     return facts
 
 
@@ -120,7 +120,7 @@ def _folded(word: str) -> str:
     return tokens[0] if len(tokens) == 1 else word
 
 
-def _short(facts: dict[str, Any], promise: Guarantee) -> str:
+def _short(facts: dict[str, Any], promise: MetricGuarantee) -> str:
     """Return what a person who knows nothing of all this must know."""
     stay, near = facts["typical_stay"], promise.neighbours[1].median
     rows = {
@@ -143,7 +143,7 @@ def _interval(low: float, high: float) -> str:
     return f"{at_least(100.0 * low)}% to {at_most(100.0 * high)}%"
 
 
-def _changes(promise: Guarantee, whole: Embedding) -> str:
+def _changes(promise: MetricGuarantee, whole: Embedding) -> str:
     tips = [f"a smaller --epsilon than {promise.epsilon:g} promises more and changes more words"]
     if promise.metric.lam < 1.0:
         tips.append("--lam 1 gives words in sparse regions more company, so that they stay less often")
@@ -154,7 +154,7 @@ def _changes(promise: Guarantee, whole: Embedding) -> str:
     return textwrap.fill(f"What to change: {'; '.join(tips)}.", _WIDTH)
 
 
-def _dims_sentence(most: float, whole: Embedding, promise: Guarantee) -> str:
+def _dims_sentence(most: float, whole: Embedding, promise: MetricGuarantee) -> str:
     return textwrap.fill(
         f"Distances here are those on the {promise.metric.dim} strongest of {whole.dim} axes. They are at "
         f"most {at_most(most, 2)} times those in all dimensions at the same λ, so that ε = "
@@ -209,19 +209,19 @@ def _bars(rows: list[tuple[str, dict[str, Any]]]) -> Table:
     return table
 
 
-def _file_facts(veil: Perturber, file: str, columns: list[str], chosen: Layout) -> dict[str, Any]:
+def _file_facts(perturber: Perturber, file: str, columns: list[str], chosen: Layout) -> dict[str, Any]:
     counts, unknown = [], 0
     with opened(file, chosen, other="text") as (source, name, layout, compression):
         table = open_table(source, name, layout, columns, compression=compression)
         for chunk in table.chunks():
             for text in chain.from_iterable(chunk.texts.values()):
-                ids = [] if text is None else veil.tokenizer.ids(text)
+                ids = [] if text is None else perturber.tokenizer.ids(text)
                 counts.append(len(ids))
                 unknown += ids.count(-1)
         table.close()
     if not counts:
         raise FormatError(f"{file}: has no texts.")
-    worst = veil.guarantee.word.worst_case.upper
+    worst = perturber.guarantee.word.worst_case.upper
     return {
         "not_for_release": True,
         "texts": len(counts),

@@ -38,7 +38,7 @@ from wordveil.nearest.devices import DeviceName
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey, insecure_key
 from wordveil.runs import FileRun, Ledger, perturb_file, perturb_pipe
-from wordveil.runs.job import EngineMaker
+from wordveil.runs.perturb_file import EngineMaker
 from wordveil.tables import Layout
 from wordveil.tables.files import recognised
 
@@ -206,7 +206,9 @@ def perturb(
         unsafe_exempt=unsafe_exempt,
         unsafe_keep_nulls=unsafe_keep_nulls,
     )
-    veil = Perturber(mechanism_of(epsilon, lam, dims, mechanism, embedding, chosen_device(device)), policy)
+    perturber = Perturber(
+        mechanism_of(epsilon, lam, dims, mechanism, embedding, chosen_device(device)), policy
+    )
     key = (
         RunKey()
         if unsafe_seed is None
@@ -220,9 +222,9 @@ def perturb(
                 "--resume, --force, --again and --no-ledger are for files. Hint: name an output file."
             )
         with _hint_when_stopped():
-            left_out = _to_pipe(source, veil, columns, kept, layout, workers, make_engine, key)
+            left_out = _to_pipe(source, perturber, columns, kept, layout, workers, make_engine, key)
         _note_left_out(left_out)
-        note(_strength(veil.mechanism))
+        note(_strength(perturber.mechanism))
         return
     if source == "-":
         layout = replace(layout, format=recognised(Path(target), layout)[0].format)
@@ -230,7 +232,7 @@ def perturb(
         run = perturb_file(
             stack.enter_context(opened("-", layout))[0] if source == "-" else source,
             target,
-            perturber=veil,
+            perturber=perturber,
             text=columns,
             keep=kept,
             layout=layout,
@@ -244,7 +246,7 @@ def perturb(
             watch=watch,
         )
     _show(run)
-    typer.echo(_strength(veil.mechanism))
+    typer.echo(_strength(perturber.mechanism))
 
 
 def _strength(mechanism: Mechanism) -> str:
@@ -267,7 +269,7 @@ def _hint_when_stopped() -> Iterator[None]:
 
 def _to_pipe(
     source: str,
-    veil: Perturber,
+    perturber: Perturber,
     text: list[str],
     keep: list[str],
     layout: Layout,
@@ -280,7 +282,7 @@ def _to_pipe(
             file,
             sys.stdout.buffer,
             name,
-            perturber=veil,
+            perturber=perturber,
             text=text,
             keep=keep,
             layout=known,

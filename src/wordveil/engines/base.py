@@ -9,7 +9,7 @@ import numpy as np
 
 from wordveil.perturber import Perturber, PrivateReport
 from wordveil.randomness import RunKey, Stream
-from wordveil.tables.base import Answers, Chunk
+from wordveil.tables.base import Chunk, Columns
 
 __all__ = ["Engine", "Perturbed", "perturbed_texts", "stream_of"]
 
@@ -18,7 +18,7 @@ class Perturbed(NamedTuple):
     """A chunk with the answers to its texts, and counts that are not for release."""
 
     chunk: Chunk
-    answers: Answers
+    answers: Columns
     report: PrivateReport
 
 
@@ -62,13 +62,13 @@ def _content(texts: list[str | None]) -> bytes:
 
 
 def perturbed_texts(
-    veil: Perturber, key: RunKey, partition: int, ordinal: int, texts: Answers
-) -> tuple[Answers, PrivateReport]:
+    perturber: Perturber, key: RunKey, partition: int, ordinal: int, texts: Columns
+) -> tuple[Columns, PrivateReport]:
     """Return the answers to the texts of each column of one batch, and the counts."""
-    answers: Answers = {}
+    answers: Columns = {}
     total = PrivateReport()
     for column, values in texts.items():
         stream = stream_of(key, partition, ordinal, column, values)
-        answers[column], report = veil.perturb_column(values, stream)
+        answers[column], report = perturber.perturb_column(values, stream)
         total.add(report)
     return answers, total

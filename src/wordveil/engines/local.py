@@ -50,7 +50,7 @@ class LocalEngine(Engine):
 
     Parameters
     ----------
-    veil : Perturber
+    perturber : Perturber
         What makes text private.
     key : RunKey
         Where the noise comes from.
@@ -58,8 +58,8 @@ class LocalEngine(Engine):
         How many threads; by default as many as there are cores.
     """
 
-    def __init__(self, veil: Perturber, key: RunKey, workers: int | None = None) -> None:
-        self._veil, self._key = veil, key
+    def __init__(self, perturber: Perturber, key: RunKey, workers: int | None = None) -> None:
+        self._perturber, self._key = perturber, key
         self.workers: Final = checked_workers(workers)
         self._limits: Any = threadpool_limits(1, user_api="blas")
         self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
@@ -67,7 +67,7 @@ class LocalEngine(Engine):
         self._ordinal = 0
         self._closed = False
         self._threads: list[threading.Thread] = []
-        veil.mechanism.perturb_ids([-1], stream=key.stream("prepare"))  # once, not once a thread
+        perturber.mechanism.perturb_ids([-1], stream=key.stream("prepare"))  # once, not once a thread
         for _ in range(self.workers):
             self._start(self._work)
 
@@ -84,7 +84,7 @@ class LocalEngine(Engine):
             try:
                 with one_thread():
                     answers, report = perturbed_texts(
-                        self._veil, self._key, 0, task.ordinal, task.chunk.texts
+                        self._perturber, self._key, 0, task.ordinal, task.chunk.texts
                     )
                 task.result = Perturbed(task.chunk, answers, report)
             except BaseException as error:

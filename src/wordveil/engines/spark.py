@@ -135,11 +135,11 @@ class _Prepared:
     It travels as one run of bytes, because Spark can't encrypt a broadcast that holds arrays.
     """
 
-    def __init__(self, veil: Perturber) -> None:
-        self.veil = veil
+    def __init__(self, perturber: Perturber) -> None:
+        self.perturber = perturber
 
     def __reduce__(self) -> tuple[Callable[[bytes, str], "_Prepared"], tuple[bytes, str]]:
-        data = pickle.dumps(self.veil, protocol=5)
+        data = pickle.dumps(self.perturber, protocol=5)
         return self._arrived, (data, hashlib.sha256(data).hexdigest())
 
     @classmethod
@@ -160,22 +160,22 @@ class _Broadcasts:
     secret: Any
 
     @classmethod
-    def of(cls, session: "SparkSession", veil: Perturber, key: RunKey) -> "_Broadcasts":
+    def of(cls, session: "SparkSession", perturber: Perturber, key: RunKey) -> "_Broadcasts":
         try:
             context = session.sparkContext
         except Exception:  # Spark Connect has its own way to say that it has none
             raise ParameterError(
                 "Spark Connect has no broadcasts. Hint: use a session that runs beside the cluster."
             ) from None
-        number, prepared = _sent.get(veil, ("", None))
+        number, prepared = _sent.get(perturber, ("", None))
         if number != context.applicationId:
-            prepared = context.broadcast(_Prepared(veil))
-            _sent[veil] = context.applicationId, prepared
+            prepared = context.broadcast(_Prepared(perturber))
+            _sent[perturber] = context.applicationId, prepared
         return cls(prepared, context.broadcast(key.expose()))
 
     def opened(self) -> tuple[Perturber, RunKey]:
         """Return what was sent, on a worker."""
-        return self.prepared.value.veil, RunKey.of_run(*self.secret.value)
+        return self.prepared.value.perturber, RunKey.of_run(*self.secret.value)
 
 
 def _rows_of(run: _Broadcasts, chosen: dict[str, str], most: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -185,14 +185,14 @@ def _rows_of(run: _Broadcasts, chosen: dict[str, str], most: int) -> Callable[[I
         import pyarrow as pa
         from pyspark import TaskContext
 
-        veil, key = run.opened()
+        perturber, key = run.opened()
         task = TaskContext.get()
         assert task is not None
         slices = (batch.slice(start, most) for batch in batches for start in range(0, batch.num_rows, most))
         for ordinal, batch in enumerate(slices):
             texts = {name: batch.column(number).to_pylist() for number, name in chosen.items()}
             with one_thread():  # Spark runs a worker a core
-                answers, _ = perturbed_texts(veil, key, task.partitionId(), ordinal, texts)
+                answers, _ = perturbed_texts(perturber, key, task.partitionId(), ordinal, texts)
             columns = [
                 pa.array(answers[chosen[each.name]], each.type)
                 if each.name in chosen
@@ -210,13 +210,13 @@ def _chunks_of(run: _Broadcasts) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def chunks(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        veil, key = run.opened()
+        perturber, key = run.opened()
         for batch in batches:
             for row in batch.to_pylist():
                 names = json.loads(row["columns"])
                 texts = dict(zip(names, map(_decoded, row["texts"]), strict=True))
                 with one_thread():
-                    answers, report = perturbed_texts(veil, key, 0, row["ordinal"], texts)
+                    answers, report = perturbed_texts(perturber, key, 0, row["ordinal"], texts)
                 done = {
                     "ordinal": row["ordinal"],
                     "columns": json.dumps([names, asdict(report)]),
@@ -241,12 +241,14 @@ class SparkEngine(Engine):
     The same chunks with the same key give the same answers as the threads of this process.
     """
 
-    def __init__(self, veil: Perturber, key: RunKey, session: "SparkSession", *, stop: bool = False) -> None:
+    def __init__(
+        self, perturber: Perturber, key: RunKey, session: "SparkSession", *, stop: bool = False
+    ) -> None:
         self._session, self._stop = session, stop
         self._silence = ExitStack()
         if stop:
             self._silence.enter_context(silent_threads())
-        self._run = _Broadcasts.of(session, veil, key)
+        self._run = _Broadcasts.of(session, perturber, key)
         self._wave = max(1, session.sparkContext.defaultParallelism) * _CHUNKS_A_CORE
         self._ordinal = 0
 
@@ -306,14 +308,14 @@ def spark_engine(master: str | None = None) -> Callable[[Perturber, RunKey], Spa
     check_java()
     url = url_of(master)
 
-    def make(veil: Perturber, key: RunKey) -> SparkEngine:
+    def make(perturber: Perturber, key: RunKey) -> SparkEngine:
         running = pyspark.sql.SparkSession.getActiveSession()
         if running is not None:  # somebody else's, with settings of its own, and not for us to stop
             _check_encryption(running)
-            return SparkEngine(veil, key, running)
+            return SparkEngine(perturber, key, running)
         session = start_session(url)
         try:
-            return SparkEngine(veil, key, session, stop=True)
+            return SparkEngine(perturber, key, session, stop=True)
         except BaseException:
             session.stop()
             raise

@@ -131,9 +131,9 @@ def utility(
     shape = len(grid.lams), len(grid.epsilons), grid.repetitions
     scores = np.empty((*shape, len(Scores._fields)))
     for done, (i, j, k) in enumerate(np.ndindex(*shape)):
-        veil = Perturber(Mahalanobis(embedding, grid.epsilons[j], grid.lams[i], device=device))
+        perturber = Perturber(Mahalanobis(embedding, grid.epsilons[j], grid.lams[i], device=device))
         answers, _ = perturbed_texts(
-            veil, insecure_key(grid.seed), k, i * len(grid.epsilons) + j, {"text": [*data.texts]}
+            perturber, insecure_key(grid.seed), k, i * len(grid.epsilons) + j, {"text": [*data.texts]}
         )
         private = [text or "" for text in answers["text"]]
         scores[i, j, k] = score(private, private if grid.test == "perturbed" else plain, splits[k])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from wordveil.embedding import Embedding
 from wordveil.embedding.arrays import locked
 from wordveil.errors import check_real
-from wordveil.guarantee import Guarantee
+from wordveil.guarantee import MetricGuarantee
 from wordveil.mechanisms.base import Mechanism
 from wordveil.metric import Metric
 from wordveil.nearest import AutomaticSearch, NearestSearch
@@ -144,10 +144,10 @@ class Mahalanobis(Mechanism):
         return answers
 
     @cached_property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> MetricGuarantee:
         """What is promised, in numbers and in words."""
         self.embedding.verify()
-        return Guarantee(self.epsilon, self.metric, self.embedding)
+        return MetricGuarantee(self.epsilon, self.metric, self.embedding)
 
 
 @dataclass(frozen=True, eq=False, init=False)

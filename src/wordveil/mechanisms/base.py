@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wordveil.embedding import Embedding
 from wordveil.errors import ParameterError, parameter_error
-from wordveil.guarantee import Guarantee
+from wordveil.guarantee import MetricGuarantee
 from wordveil.randomness import Stream, secure_stream, warn_if_insecure
 
 __all__ = ["Mechanism"]
@@ -24,7 +24,7 @@ class Mechanism(ABC):
 
     @property
     @abstractmethod
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> MetricGuarantee:
         """What is promised, in numbers and in words."""
 
     @abstractmethod

@@ -1,7 +1,7 @@
 """Whole data sets: a file to a file, or a pipe to a pipe."""
 
-from wordveil.runs.job import FileRun, perturb_file
 from wordveil.runs.ledger import Ledger
+from wordveil.runs.perturb_file import FileRun, perturb_file
 from wordveil.runs.pipe import perturb_pipe
 
 __all__ = ["FileRun", "Ledger", "perturb_file", "perturb_pipe"]

@@ -98,18 +98,18 @@ class Release:
     setting: Setting
 
     @staticmethod
-    def setting_of(veil: Perturber, *, secure: bool) -> Setting:
+    def setting_of(perturber: Perturber, *, secure: bool) -> Setting:
         """Return what the ledger must know of a setting to add promises up, or to know that they do not."""
-        promise = veil.guarantee.word
+        promise = perturber.guarantee.word
         return {
-            "mechanism": type(veil.mechanism).__name__.lower(),
+            "mechanism": type(perturber.mechanism).__name__.lower(),
             "epsilon": promise.epsilon,
             "lam": promise.metric.lam,
             "dims": promise.metric.dim,
             "vectors": promise.embedding.fingerprint,
             "worst_case_exponent": promise.worst_case.upper,
             "secure": secure,
-            "unsafe": list(veil.policy.unsafe),
+            "unsafe": list(perturber.policy.unsafe),
         }
 
 

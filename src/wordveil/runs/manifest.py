@@ -38,17 +38,17 @@ def _sources(folder: Traversable, path: str) -> list[tuple[str, bytes]]:
     return found
 
 
-def settings(veil: Perturber, *, secure: bool) -> dict[str, Any]:
+def settings(perturber: Perturber, *, secure: bool) -> dict[str, Any]:
     """Return what was chosen and what it stands on: the parameters, the policy and the fingerprints."""
-    promise = veil.guarantee.word
+    promise = perturber.guarantee.word
     return {
         "parameters": {
-            "mechanism": type(veil.mechanism).__name__.lower(),
+            "mechanism": type(perturber.mechanism).__name__.lower(),
             "epsilon": promise.epsilon,
             "lam": promise.metric.lam,
             "dims": promise.metric.dim,
         },
-        "policy": veil.policy.to_dict(),
+        "policy": perturber.policy.to_dict(),
         "noise": "cryptographic, under a key that was never stored"
         if secure
         else "INSECURE: from a seed; whoever knows or guesses it can take the noise away",
@@ -63,7 +63,12 @@ def settings(veil: Perturber, *, secure: bool) -> dict[str, Any]:
 
 
 def manifest(
-    veil: Perturber, table: Table, *, secure: bool, output: dict[str, Any], earlier: dict[str, Any] | None
+    perturber: Perturber,
+    table: Table,
+    *,
+    secure: bool,
+    output: dict[str, Any],
+    earlier: dict[str, Any] | None,
 ) -> dict[str, Any]:
     """Return what may travel with the output: nothing that the output itself does not show."""
     facts: dict[str, Any] = {
@@ -72,8 +77,8 @@ def manifest(
         "date": datetime.now(UTC).date().isoformat(),
         "output": output,
         "columns": {"perturbed": list(table.text), "kept_as_they_were": list(table.kept)},
-        **settings(veil, secure=secure),
-        "guarantee": veil.guarantee.to_dict(),
+        **settings(perturber, secure=secure),
+        "guarantee": perturber.guarantee.to_dict(),
     }
     if not secure:
         facts["guarantee"]["void"] = "the noise came from a seed: nothing is promised"

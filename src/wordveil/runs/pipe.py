@@ -7,7 +7,7 @@ from wordveil.engines import LocalEngine
 from wordveil.errors import ParameterError, sealed
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey, warn_if_insecure
-from wordveil.runs.job import EngineMaker
+from wordveil.runs.perturb_file import EngineMaker
 from wordveil.tables import Layout, open_table
 from wordveil.tables.compression import Compression
 from wordveil.tables.files import PARQUET_IS_NO_PIPE
@@ -40,9 +40,9 @@ def perturb_pipe(
     --------
     >>> import io
     >>> import wordveil as wv
-    >>> veil = wv.Perturber(wv.Mahalanobis(wv.load_embedding(), epsilon=10.0))
+    >>> perturber = wv.Perturber(wv.Mahalanobis(wv.load_embedding(), epsilon=10.0))
     >>> out = io.BytesIO()
-    >>> perturb_pipe(io.BytesIO(b"book a flight"), out, "notes", perturber=veil, layout=Layout("text"))
+    >>> perturb_pipe(io.BytesIO(b"book a flight"), out, "notes", perturber=perturber, layout=Layout("text"))
     ''
     >>> len(out.getvalue().split())
     3
@@ -52,10 +52,10 @@ def perturb_pipe(
     noise = RunKey() if key is None else key
     warn_if_insecure(noise, stacklevel=4)
     table = open_table(
-        source, name, layout, text, keep, compression=compression, prompt=noise.secure,
+        source, name, layout, text, keep, compression=compression, unbuffered=noise.secure,
         policy=perturber.policy,
     )  # fmt: skip
-    make = engine or (lambda veil, run_key: LocalEngine(veil, run_key, workers))
+    make = engine or (lambda perturber, run_key: LocalEngine(perturber, run_key, workers))
     with make(perturber, noise) as running:
         target.write(table.head())
         for done in running.perturb(table.chunks(), waits=True):

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from wordveil.errors import IntegrityError, ParameterError
+from wordveil.runs.journal import Journal, sync_folder
 from wordveil.runs.ledger import Outcome
 from wordveil.runs.paths import Targets, file_digest, publish
-from wordveil.runs.work import Work, sync_folder
 
 __all__ = ["BESIDE", "Counts", "publish_made", "published_before"]
 
@@ -23,20 +23,22 @@ class Counts(NamedTuple):
     words: int
 
 
-def publish_made(work: Work, targets: Targets, *, force: bool, settle: Callable[[Outcome], None]) -> None:
+def publish_made(
+    journal: Journal, targets: Targets, *, force: bool, settle: Callable[[Outcome], None]
+) -> None:
     """Give the files their names, the output last; what a stopped run has published already is left.
 
     `settle` tells the ledger of the release before it happens: if the run is killed in between, the ledger
     counts one too many, never one too few.
     """
-    assert work.finished is not None
-    made = work.path(work.finished["made"])
-    _check_made(work, targets, made, force=force)
+    assert journal.finished is not None
+    made = journal.path(journal.finished["made"])
+    _check_made(journal, targets, made, force=force)
     settle("released")
     try:
         for name in BESIDE:
-            if work.path(name).exists():
-                publish(work.path(name), getattr(targets, name), force=force)
+            if journal.path(name).exists():
+                publish(journal.path(name), getattr(targets, name), force=force)
         if made.exists():
             publish(made, targets.output, force=force)
     except (OSError, ParameterError):
@@ -44,22 +46,22 @@ def publish_made(work: Work, targets: Targets, *, force: bool, settle: Callable[
             settle("begun")
         raise
     sync_folder(targets.output.parent)
-    if not work.progress.words:  # nothing was told about anybody
+    if not journal.progress.words:  # nothing was told about anybody
         settle("nothing")
 
 
-def _check_made(work: Work, targets: Targets, made: Path, *, force: bool) -> None:
+def _check_made(journal: Journal, targets: Targets, made: Path, *, force: bool) -> None:
     """Refuse to publish what is not what the journal says, or over another's file."""
-    assert work.finished is not None
+    assert journal.finished is not None
     for name in BESIDE:
-        if work.path(name).exists() and file_digest(work.path(name)) != work.finished[name]:
-            raise work.damage(f"the file '{name}'")
+        if journal.path(name).exists() and file_digest(journal.path(name)) != journal.finished[name]:
+            raise journal.damage(f"the file '{name}'")
     if made.exists():
-        if file_digest(made) != work.finished["sha256"]:
-            raise work.damage("the output")
+        if file_digest(made) != journal.finished["sha256"]:
+            raise journal.damage("the output")
         if not force and not _is_output(targets, made):
             targets.check_output()  # before anything is put beside another's file
-    elif not targets.output.exists() or file_digest(targets.output) != work.finished["sha256"]:
+    elif not targets.output.exists() or file_digest(targets.output) != journal.finished["sha256"]:
         raise IntegrityError(
             f"{targets.output}: is not what the run that was stopped had made. "
             "Hint: --force, without --resume, begins anew."

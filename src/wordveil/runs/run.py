@@ -21,12 +21,12 @@ from wordveil.errors import (
 )
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey
+from wordveil.runs.journal import Journal, Progress
 from wordveil.runs.ledger import Begun, DamagedLedgerError, Ledger, Outcome, Release
 from wordveil.runs.manifest import manifest, private_counts, settings, written
 from wordveil.runs.paths import Input, Targets, file_digest, shown_path
 from wordveil.runs.publishing import BESIDE, publish_made, published_before
 from wordveil.runs.sums import is_void, together
-from wordveil.runs.work import Progress, Work
 from wordveil.tables import Chunk, Layout, Table
 from wordveil.tables.compression import Compression, compressor, packed_writer
 
@@ -74,9 +74,9 @@ class FileRun:
 class Run:
     """One run over one file, from the checks to the published output."""
 
-    veil: Perturber
+    perturber: Perturber
     table: Table
-    work: Work
+    journal: Journal
     targets: Targets
     key: RunKey
     make_engine: EngineMaker
@@ -91,24 +91,24 @@ class Run:
 
     def go(self, layout: Layout, *, resume: bool, again: bool) -> FileRun:
         """Begin or take up the run, and see it to its end."""
-        if resume and not self.force and self.input is not None and self.work.is_new:
+        if resume and not self.force and self.input is not None and self.journal.is_new:
             counts = published_before(self.targets, lambda salt: self._identity(layout, salt))
             if counts is not None:
                 return self._result(*counts, resumed=counts.rows)
         header = self._header(layout, resume=resume, again=again)
         try:
             if header is not None:
-                self.work.begin(header, self._pack(self.table.head()))
-            done_rows = self.work.progress.rows
-            if self.work.finished is None:
+                self.journal.begin(header, self._pack(self.table.head()))
+            done_rows = self.journal.progress.rows
+            if self.journal.finished is None:
                 self._perturb()
                 self._complete()
         except BaseException as error:
             self._end_badly(error)
             raise
-        publish_made(self.work, self.targets, force=self.force, settle=self._settle)
-        progress = self.work.progress
-        self.work.remove()
+        publish_made(self.journal, self.targets, force=self.force, settle=self._settle)
+        progress = self.journal.progress
+        self.journal.remove()
         return self._result(progress.rows, progress.words, done_rows)
 
     def _result(self, rows: int, words: int, resumed: int) -> FileRun:
@@ -117,7 +117,7 @@ class Run:
 
     def _end_badly(self, error: BaseException) -> None:
         """Keep what can be gone on with, and say so; else leave nothing behind."""
-        rows = self.work.progress.rows
+        rows = self.journal.progress.rows
         # What is wrong with the input now, is wrong the next time too; and a pipe can't be read again.
         hopeless = isinstance(error, FormatError) and not isinstance(error, IntegrityError)
         goes_on = bool(rows) and self.input is not None and not hopeless
@@ -125,7 +125,7 @@ class Run:
             with suppress(OSError, MachineError):  # then the ledger counts one too many
                 self._settle("nothing")
             with suppress(OSError):
-                self.work.remove()
+                self.journal.remove()
         if isinstance(error, OSError):
             place = error.filename if error.filename is not None else self.targets.output
             told = f" {rows:,} rows are done. Hint: --resume goes on from there." if goes_on else ""
@@ -135,17 +135,17 @@ class Run:
 
     def _header(self, layout: Layout, *, resume: bool, again: bool) -> dict[str, Any] | None:
         """Return what a new run begins with; None if the one that was stopped is taken up."""
-        before = self.work.header
-        if self.work.damaged and not self.force:
-            raise self.work.damage("its journal")
+        before = self.journal.header
+        if self.journal.damaged and not self.force:
+            raise self.journal.damage("its journal")
         if before is not None and resume:
             self._take_up(before, layout, again=again)
             return None
         of_a_pipe = before is not None and before["pipe"]  # which nobody can go on with
         if not self.force:
-            if before is not None and not of_a_pipe and (self.work.progress.rows or self.work.finished):
+            if before is not None and not of_a_pipe and (self.journal.progress.rows or self.journal.finished):
                 raise ParameterError(
-                    f"{self.targets.output}: a run was stopped after {self.work.progress.rows:,} rows. "
+                    f"{self.targets.output}: a run was stopped after {self.journal.progress.rows:,} rows. "
                     "Hint: --resume goes on from there, --force begins anew."
                 )
             self.targets.check_new()
@@ -165,14 +165,14 @@ class Run:
                 f"{self.targets.output}: the run that was stopped had another input or other settings. "
                 "Hint: give it the same, or begin anew with --force and without --resume."
             )
-        if self.work.finished is None and not self.force:
+        if self.journal.finished is None and not self.force:
             self.targets.check_new()
         if self.ledger is None and before["entry"] is not None:
             raise ParameterError(
                 f"{self.targets.output}: the run that was stopped stands in the ledger. Hint: resume it with "
                 "the ledger, or begin anew with --force."
             )
-        self.work.go_on()
+        self.journal.go_on()
         if self.ledger is not None:
             self._enter(
                 self._with_ledger(lambda book: book.take_up(before["entry"], self._release(), again=again))
@@ -198,7 +198,7 @@ class Run:
     def _identity(self, layout: Layout, salt: bytes) -> str:
         """Return a keyed fingerprint of all that the output depends on, but for the noise."""
         facts = {
-            "settings": settings(self.veil, secure=self.key.secure),
+            "settings": settings(self.perturber, secure=self.key.secure),
             "layout": asdict(layout),
             "packed": self.packed,
             "columns": [self.table.text, self.table.kept],
@@ -219,7 +219,7 @@ class Run:
 
     @property
     def _setting(self) -> dict[str, Any]:
-        return Release.setting_of(self.veil, secure=self.key.secure)
+        return Release.setting_of(self.perturber, secure=self.key.secure)
 
     def _enter(self, begun: Begun) -> None:
         self.entry = begun.number
@@ -247,9 +247,9 @@ class Run:
         """Perturb and commit the rows that are not committed yet."""
         ready: list[bytes] = []
         size = 0
-        progress = _copy(self.work.progress)
+        progress = _copy(self.journal.progress)
         begun, spent, last = time.monotonic(), progress.seconds, time.monotonic()
-        with self.make_engine(self.veil, self.key) as engine:
+        with self.make_engine(self.perturber, self.key) as engine:
             for done in engine.perturb(self._left(progress.rows), waits=self.input is None):
                 ready.append(self._pack(self.table.encode(done.chunk, done.answers)))
                 size += len(ready[-1])
@@ -266,7 +266,7 @@ class Run:
     def _commit(self, ready: list[bytes], progress: Progress) -> None:
         if self.input is not None:
             self.input.check()
-        self.work.commit(b"".join(ready), _copy(progress))
+        self.journal.commit(b"".join(ready), _copy(progress))
         ready.clear()
 
     def _left(self, rows: int) -> Iterator[Chunk]:
@@ -283,25 +283,25 @@ class Run:
             else:
                 yield chunk
         if before < rows:
-            raise self.work.damage()
+            raise self.journal.damage()
 
     def _complete(self) -> None:
         """Make everything ready to be published, and say so in the journal."""
-        self.work.check_part()
-        made = self.work.path("part")
+        self.journal.check_part()
+        made = self.journal.path("part")
         if self.table.assembled:
-            made = self.work.path("whole")
+            made = self.journal.path("whole")
             with (
-                self.work.path("part").open("rb") as parts,
-                self.work.make("whole") as file,
+                self.journal.path("part").open("rb") as parts,
+                self.journal.make("whole") as file,
                 packed_writer(file, self.packed) as target,
             ):
                 self.table.assemble(parts, target)
         elif self.packed and not made.stat().st_size:  # nothing, packed, is a file with something in it
-            self.work.commit(compressor(self.packed)(b""), _copy(self.work.progress))
+            self.journal.commit(compressor(self.packed)(b""), _copy(self.journal.progress))
         if self.input is not None:
             self.input.check_content()
-        progress = self.work.progress
+        progress = self.journal.progress
         output = {
             "name": self.targets.output.name,
             "bytes": made.stat().st_size,
@@ -311,21 +311,21 @@ class Run:
         }
         self._write(
             "manifest",
-            manifest(self.veil, self.table, secure=self.key.secure, output=output, earlier=self.earlier),
+            manifest(self.perturber, self.table, secure=self.key.secure, output=output, earlier=self.earlier),
         )
         self._write("private", self._private(progress))
-        digests = {name: file_digest(self.work.path(name)) for name in BESIDE}
-        self.work.finish({"made": made.name, "sha256": output["sha256"]} | digests)
+        digests = {name: file_digest(self.journal.path(name)) for name in BESIDE}
+        self.journal.finish({"made": made.name, "sha256": output["sha256"]} | digests)
 
     def _write(self, name: Literal["manifest", "private"], facts: dict[str, Any]) -> None:
-        with self.work.make(name) as file:
+        with self.journal.make(name) as file:
             file.write(written(facts))
 
     def _private(self, progress: Progress) -> dict[str, Any]:
-        assert self.work.header is not None
+        assert self.journal.header is not None
         return private_counts(
             input=shown_path(self.source),
-            made_from={name: self.work.header[name] for name in ("identity", "salt")},
+            made_from={name: self.journal.header[name] for name in ("identity", "salt")},
             left_out_columns=list(self.table.left_out),
             counts=asdict(progress.report),
             nulls=progress.nulls,

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, Final, TypeVar
 from wordveil.policy import Policy
 from wordveil.tables.columns import described
 
-__all__ = ["CHUNK_BYTES", "CHUNK_ROWS", "Answers", "Chunk", "Source", "Table", "cut", "padded_letters"]
+__all__ = ["CHUNK_BYTES", "CHUNK_ROWS", "Chunk", "Columns", "Source", "Table", "cut", "padded_letters"]
 
 CHUNK_ROWS: Final = 1024
 CHUNK_BYTES: Final = 1 << 20
@@ -17,7 +17,7 @@ CHUNK_BYTES: Final = 1 << 20
 _CHUNK_LETTERS: Final = 1 << 16
 _PADDED_WORD: Final = 8  # letters of a word and its space, about as many as in the default vocabulary
 
-Answers = dict[str, list[str | None]]
+Columns = dict[str, list[str | None]]
 """The texts of each perturbed column; None is a null."""
 
 
@@ -30,7 +30,7 @@ class Source:
     raw: BinaryIO
     """The file below any compression: its position tells how far the reading is."""
     size: int = 0
-    prompt: bool = False
+    unbuffered: bool = False
     """Whether rows are handed on as they come, as from a pipe."""
     policy: Policy = field(default_factory=Policy)
     """Says how long the answers are at least, and whether missing texts are answered."""
@@ -46,7 +46,7 @@ class Chunk:
     """Some rows in a row: the texts to perturb, and the rest as its table needs it."""
 
     rows: int
-    texts: Answers
+    texts: Columns
     rest: Any
 
 
@@ -85,14 +85,14 @@ class Table(ABC):
 
     @abstractmethod
     def chunks(self) -> Iterator[Chunk]:
-        """Yield the rows in their order; equal content gives equal chunks, unless the source is prompt."""
+        """Yield the rows in their order; equal content gives equal chunks, unless unbuffered."""
 
     def head(self) -> bytes:
         """Return what stands before the first row of the output."""
         return b""
 
     @abstractmethod
-    def encode(self, chunk: Chunk, answers: Answers) -> bytes:
+    def encode(self, chunk: Chunk, answers: Columns) -> bytes:
         """Return the rows of a chunk as they are written, with the answers in place of its texts."""
 
     def values(self, chunk: Chunk, name: str) -> list[str | None]:
@@ -124,12 +124,12 @@ def cut(
     letters: Callable[[_Row], int],
     size: Callable[[_Row], int],
     *,
-    prompt: bool = False,
+    unbuffered: bool = False,
 ) -> Iterator[list[_Row]]:
     """Yield rows in lists that are long enough for a search to pay and short enough for memory to stay small.
 
     `letters` are those to be perturbed, `size` is what a row occupies. Where a list ends depends on the rows
-    alone, not on the groups, unless `prompt`, which holds nothing back.
+    alone, not on the groups, unless `unbuffered`, which holds nothing back.
     """
     rows: list[_Row] = []
     text = held = 0
@@ -141,7 +141,7 @@ def cut(
             if len(rows) >= CHUNK_ROWS or text >= _CHUNK_LETTERS or held >= CHUNK_BYTES:
                 yield rows
                 rows, text, held = [], 0, 0
-        if prompt and rows:
+        if unbuffered and rows:
             yield rows
             rows, text, held = [], 0, 0
     if rows:

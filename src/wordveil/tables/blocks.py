@@ -33,14 +33,14 @@ class Block:
     line: int
 
 
-def blocks_of_lines(file: BinaryIO, name: str, *, prompt: bool = False) -> Iterator[Block]:
-    """Yield the lines of a file; `prompt` yields those that have come so far, to serve a slow writer.
+def blocks_of_lines(file: BinaryIO, name: str, *, unbuffered: bool = False) -> Iterator[Block]:
+    """Yield the lines of a file; `unbuffered` yields those that have come so far, to serve a slow writer.
 
     A byte order mark at the beginning is left out.
     """
     parts: list[bytes] = []
     size, line = 0, 1
-    read = getattr(file, "read1", file.read) if prompt else file.read
+    read = getattr(file, "read1", file.read) if unbuffered else file.read
     data = _opening(read, name)
     while data != b"":
         end = data.rfind(b"\n") + 1

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, Final
 
 from wordveil.errors import FormatError
-from wordveil.tables.base import Answers, Chunk, Source, Table, cut
+from wordveil.tables.base import Chunk, Columns, Source, Table, cut
 from wordveil.tables.blocks import TOO_LONG, LineError, blocks_of_lines
 from wordveil.tables.columns import missing_column, positions
 from wordveil.tokens import LARGEST_TEXT
@@ -66,7 +66,9 @@ class Delimited(Table):
     def _parsed(self) -> Iterator[list[list[str]]]:
         """Yield the rows as they are found, the header among them."""
         try:
-            for block in blocks_of_lines(self._source.file, self._source.name, prompt=self._source.prompt):
+            for block in blocks_of_lines(
+                self._source.file, self._source.name, unbuffered=self._source.unbuffered
+            ):
                 if not self._carry:
                     self._line = block.line
                 if rows := self._parse(self._carry + block.text):
@@ -120,10 +122,10 @@ class Delimited(Table):
             self._groups_of_rows(),
             lambda row: sum(max(padding, len(row[number])) for number in perturbed),
             lambda row: sum(map(len, row)),
-            prompt=self._source.prompt,
+            unbuffered=self._source.unbuffered,
         ):
             columns = dict(zip(self._places, zip(*rows, strict=True), strict=True))
-            texts: Answers = {name: list(columns[name]) for name in self.text}
+            texts: Columns = {name: list(columns[name]) for name in self.text}
             rest = {name: columns[name] for name in self.kept}
             yield Chunk(len(rows), texts, rest)
 
@@ -143,7 +145,7 @@ class Delimited(Table):
         """Return the names of the columns that are written."""
         return self._written([list(self._places)]) if self._header and self._places else b""
 
-    def encode(self, chunk: Chunk, answers: Answers) -> bytes:
+    def encode(self, chunk: Chunk, answers: Columns) -> bytes:
         """Return the rows with quotes where they are needed."""
         columns = [answers[name] if name in answers else chunk.rest[name] for name in self._places]
         return self._written([list(row) for row in zip(*columns, strict=True)])

@@ -99,7 +99,7 @@ def open_table(
     *,
     compression: Compression = "",
     size: int = 0,
-    prompt: bool = False,
+    unbuffered: bool = False,
     policy: Policy = Policy(),
 ) -> Table:
     """Return the table in an open file, with the columns that are asked for.
@@ -118,7 +118,7 @@ def open_table(
         What the file is packed with.
     size : int
         Its size in bytes, if it is known, for progress.
-    prompt : bool
+    unbuffered : bool
         Hand rows on as they come.
     policy : Policy
         What will happen around the words; padding makes answers long, and gives missing texts some.
@@ -129,7 +129,7 @@ def open_table(
             raise ParameterError(f"{name}: plain text has no columns to choose from. Hint: leave them out.")
     elif not chosen:
         raise ParameterError(f"{name}: which column is to be perturbed? Hint: --text COLUMN (text=…).")
-    source = Source(decompressed(file, compression, name), name, file, size, prompt, policy)
+    source = Source(decompressed(file, compression, name), name, file, size, unbuffered, policy)
     match layout.format:
         case "csv" | "tsv":
             delimiter = layout.delimiter or ("," if layout.format == "csv" else "\t")
@@ -153,7 +153,7 @@ def open_table(
 
 def _seekable(source: Source, compression: Compression) -> Source:
     """Return a source that can be read in any order, as Parquet must be."""
-    if source.prompt:
+    if source.unbuffered:
         raise ParameterError(PARQUET_IS_NO_PIPE)
     if not compression:
         return source

@@ -47,9 +47,9 @@ def perturb_frame(
     --------
     >>> import pyarrow as pa
     >>> import wordveil as wv
-    >>> veil = wv.Perturber(wv.Mahalanobis(wv.load_embedding(), epsilon=10.0))
+    >>> perturber = wv.Perturber(wv.Mahalanobis(wv.load_embedding(), epsilon=10.0))
     >>> table = pa.table({"id": [1, 2], "message": ["book a flight", None], "label": ["ham", "ham"]})
-    >>> private = perturb_frame(table, perturber=veil, text="message", keep=["label"])
+    >>> private = perturb_frame(table, perturber=perturber, text="message", keep=["label"])
     >>> private.column_names, private["message"].null_count, len(private["message"][0].as_py().split())
     (['message', 'label'], 1, 3)
     """

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, Final, NoReturn
 
 from wordveil.errors import FormatError
-from wordveil.tables.base import Answers, Chunk, Source, Table, cut
+from wordveil.tables.base import Chunk, Columns, Source, Table, cut
 from wordveil.tables.blocks import blocks_of_lines, lines_of
 from wordveil.tables.columns import missing_column
 
@@ -58,7 +58,7 @@ class JsonLines(Table):
         self._first = next(self._groups, [])
         known, self._names = dict(self._names), None
         self._missing = {name for name in self._chosen if name not in known}
-        if self._first and not source.prompt:  # what has come so far of a pipe may be one record
+        if self._first and not source.unbuffered:  # what has come so far of a pipe may be one record
             self._check_columns(known)
         self.names = tuple(known)
 
@@ -68,7 +68,9 @@ class JsonLines(Table):
 
     def _parsed(self) -> Iterator[list[_Sized]]:
         """Yield the records; the first group is where the columns are looked for."""
-        for block in blocks_of_lines(self._source.file, self._source.name, prompt=self._source.prompt):
+        for block in blocks_of_lines(
+            self._source.file, self._source.name, unbuffered=self._source.unbuffered
+        ):
             records = []
             for number, line in enumerate(lines_of(block), block.line):
                 if line and not line.isspace():
@@ -101,9 +103,11 @@ class JsonLines(Table):
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the records with their chosen members only."""
-        for sized in cut(self._all_groups(), self._letters, lambda row: row[1], prompt=self._source.prompt):
+        for sized in cut(
+            self._all_groups(), self._letters, lambda row: row[1], unbuffered=self._source.unbuffered
+        ):
             records = [record for record, _ in sized]
-            texts: Answers = {name: [record.get(name) for record in records] for name in self.text}
+            texts: Columns = {name: [record.get(name) for record in records] for name in self.text}
             yield Chunk(len(records), texts, records)
 
     def _all_groups(self) -> Iterator[list[_Sized]]:
@@ -112,7 +116,7 @@ class JsonLines(Table):
             if self._missing:
                 self._missing.difference_update(*(record for record, _ in records))
             yield records
-        if self._source.prompt and first:
+        if self._source.unbuffered and first:
             self._check_columns(())
 
     def _letters(self, row: _Sized) -> int:
@@ -123,7 +127,7 @@ class JsonLines(Table):
         found = [record.get(name) for record in chunk.rest]
         return [each if each is None or type(each) is str else _written(each) for each in found]
 
-    def encode(self, chunk: Chunk, answers: Answers) -> bytes:
+    def encode(self, chunk: Chunk, answers: Columns) -> bytes:
         """Return an object a line; what is absent in a record stays absent, unless it is padded.
 
         If it is, the texts come first: the place of a member that was added would give it away.

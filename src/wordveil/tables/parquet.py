@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, Final
 
 from wordveil.errors import FormatError, MissingExtraError
 from wordveil.tables.arrow import bare_field, first_not_utf8
-from wordveil.tables.base import CHUNK_BYTES, CHUNK_ROWS, Answers, Chunk, Source, Table
+from wordveil.tables.base import CHUNK_BYTES, CHUNK_ROWS, Chunk, Columns, Source, Table
 from wordveil.tables.blocks import TOO_LONG
 from wordveil.tables.columns import not_text, positions
 from wordveil.tokens import LARGEST_TEXT
@@ -152,7 +152,7 @@ class Parquet(Table):
         ]
 
     def _chunk(self, group: int, batch: Any) -> Chunk:
-        texts: Answers = {name: self._texts(batch.column(name)) for name in self.text}
+        texts: Columns = {name: self._texts(batch.column(name)) for name in self.text}
         for name in self.text:
             for number, text in enumerate(texts[name]):
                 if text and len(text) > LARGEST_TEXT // 4 and len(text.encode()) > LARGEST_TEXT:
@@ -170,7 +170,7 @@ class Parquet(Table):
             raise FormatError(f"{self._source.name}, row {row}: is not valid UTF-8.") from None
         return texts
 
-    def encode(self, chunk: Chunk, answers: Answers) -> bytes:
+    def encode(self, chunk: Chunk, answers: Columns) -> bytes:
         """Return the chunk as an Arrow stream after its length and the number of its row group."""
         group, batch = chunk.rest
         columns = [

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from wordveil.tables.base import Answers, Chunk, Source, Table, cut
+from wordveil.tables.base import Chunk, Columns, Source, Table, cut
 from wordveil.tables.blocks import blocks_of_lines, lines_of
 
 __all__ = ["LINE", "PlainText"]
@@ -22,13 +22,16 @@ class PlainText(Table):
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the lines."""
-        blocks = blocks_of_lines(self._source.file, self._source.name, prompt=self._source.prompt)
+        blocks = blocks_of_lines(self._source.file, self._source.name, unbuffered=self._source.unbuffered)
         padding = self._source.padding
         for lines in cut(
-            map(lines_of, blocks), lambda line: max(len(line), padding), len, prompt=self._source.prompt
+            map(lines_of, blocks),
+            lambda line: max(len(line), padding),
+            len,
+            unbuffered=self._source.unbuffered,
         ):
             yield Chunk(len(lines), {LINE: [*lines]}, None)
 
-    def encode(self, chunk: Chunk, answers: Answers) -> bytes:  # noqa: ARG002  # the contract
+    def encode(self, chunk: Chunk, answers: Columns) -> bytes:  # noqa: ARG002  # the contract
         """Return a text a line."""
         return "".join(f"{line}\n" for line in answers[LINE]).encode("utf-8")

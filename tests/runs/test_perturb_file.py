@@ -16,7 +16,7 @@ import pytest
 import wordveil as wv
 from wordveil.engines import Engine, LocalEngine, Perturbed
 from wordveil.runs import run as run_module
-from wordveil.runs.work import Progress, Work
+from wordveil.runs.journal import Journal, Progress
 
 CSV = "id,message,label\n1,Book a flight to Zanzibar,ham\n2,tea at noon,spam\n3,,spam\n"
 CHOSEN: dict[str, Any] = {"text": "message", "keep": "label"}
@@ -53,8 +53,8 @@ def test_the_manifest_tells_what_the_output_shows_and_no_more(
 ) -> None:
     with pytest.warns(wv.PrivacyWarning):
         policy = wv.Policy(unsafe_mask="[X]")
-    veil = wv.Perturber(wv.Mahalanobis(small, 3.0, 0.5), policy)
-    run = wv.perturb_file(source, tmp_path / "out.csv", perturber=veil, **CHOSEN)
+    perturber = wv.Perturber(wv.Mahalanobis(small, 3.0, 0.5), policy)
+    run = wv.perturb_file(source, tmp_path / "out.csv", perturber=perturber, **CHOSEN)
     manifest = json.loads(run.manifest.read_text())
     output = run.output.read_bytes()
     assert manifest["output"] == {
@@ -68,7 +68,7 @@ def test_the_manifest_tells_what_the_output_shows_and_no_more(
     assert manifest["parameters"] == {
         "mechanism": "mahalanobis", "epsilon": 3.0, "lam": 0.5, "dims": 3
     }  # fmt: skip
-    assert manifest["guarantee"] == veil.guarantee.to_dict()
+    assert manifest["guarantee"] == perturber.guarantee.to_dict()
     assert manifest["policy"]["unsafe"] == ["unsafe_mask"]
     assert manifest["fingerprints"]["vectors"] == small.fingerprint
     assert all(re.fullmatch("[0-9a-f]{64}", value) for value in manifest["fingerprints"].values())
@@ -99,8 +99,8 @@ def test_the_manifest_does_not_repeat_what_a_store_calls_itself(source: Path, tm
     """The fingerprint is over words and vectors, so that anybody can give a store another name."""
     about = wv.Provenance(name="a-name-that-anyone-can-write")
     emb = wv.Embedding(["tea", "red", "fire"], [[0.0], [1.0], [3.0]], provenance=about, public=True)
-    veil = wv.Perturber(wv.Laplace(emb, 1.0))
-    run = wv.perturb_file(source, tmp_path / "out.csv", perturber=veil, **CHOSEN)
+    perturber = wv.Perturber(wv.Laplace(emb, 1.0))
+    run = wv.perturb_file(source, tmp_path / "out.csv", perturber=perturber, **CHOSEN)
     assert about.name not in run.manifest.read_text()
     assert json.loads(run.manifest.read_text())["vectors_declared_public"] is True
 
@@ -210,7 +210,7 @@ def test_odd_targets(source: Path, tmp_path: Path, same: wv.Perturber) -> None:
 
 
 def test_two_jobs_for_one_output(source: Path, tmp_path: Path, same: wv.Perturber) -> None:
-    with Work.claim(tmp_path / "out.csv"), pytest.raises(wv.MachineError, match="Another run is writing"):
+    with Journal.claim(tmp_path / "out.csv"), pytest.raises(wv.MachineError, match="Another run is writing"):
         wv.perturb_file(source, tmp_path / "out.csv", perturber=same, force=True, **CHOSEN)
     assert names(tmp_path) == ["in.csv"]
 
@@ -232,7 +232,7 @@ class Meddling(Engine):
 
 
 def meddle(act: Any) -> Any:
-    return lambda veil, key: Meddling(LocalEngine(veil, key, 1), act)
+    return lambda perturber, key: Meddling(LocalEngine(perturber, key, 1), act)
 
 
 @pytest.mark.parametrize("how", ["grows", "changes", "replaced", "vanishes", "changes in secret"])
@@ -348,9 +348,9 @@ def test_a_failure_in_a_thread_is_raised_here(tmp_path: Path, small: wv.Embeddin
             return super()._perturb(ids, stream)
 
     source = many(tmp_path / "in.csv")
-    veil = wv.Perturber(Broken(small, 1.0))
+    perturber = wv.Perturber(Broken(small, 1.0))
     with pytest.raises(RuntimeError, match="broken"):
-        wv.perturb_file(source, tmp_path / "o.csv", perturber=veil, text="message")
+        wv.perturb_file(source, tmp_path / "o.csv", perturber=perturber, text="message")
     assert not (tmp_path / "o.csv").exists()
 
 
@@ -359,19 +359,19 @@ def test_a_commit_is_on_disk_before_the_journal_says_so(
 ) -> None:
     """In the order of calls: the rows, their fsync, and only then the line of the journal and its fsync."""
     calls: list[str] = []
-    real_sync, real_append = os.fsync, Work._append
+    real_sync, real_append = os.fsync, Journal._append
 
     def sync(number: int) -> None:
         calls.append(f"sync {Path(f'/proc/self/fd/{number}').readlink().name}")
         real_sync(number)
 
-    def append(self: Work, kind: str, facts: dict[str, Any]) -> None:
+    def append(self: Journal, kind: str, facts: dict[str, Any]) -> None:
         calls.append(kind)
         real_append(self, kind, facts)
 
     monkeypatch.setattr(run_module, "_COMMIT_SECONDS", 0.0)
     monkeypatch.setattr(os, "fsync", sync)
-    monkeypatch.setattr(Work, "_append", append)
+    monkeypatch.setattr(Journal, "_append", append)
     wv.perturb_file(many(tmp_path / "in.csv"), tmp_path / "out.csv", perturber=noisy, text="message")
     expected = ["sync part", "header", "sync journal", "sync .out.csv.wordveil"]
     expected += ["sync part", "commit", "sync journal"] * 6
@@ -412,7 +412,7 @@ def test_an_open_file_as_input(tmp_path: Path, same: wv.Perturber) -> None:
 
 
 def test_what_a_pipe_left_behind_makes_way(tmp_path: Path, same: wv.Perturber, source: Path) -> None:
-    with Work.claim(tmp_path / "out.csv") as work:
+    with Journal.claim(tmp_path / "out.csv") as work:
         work.begin({"salt": "00" * 32, "identity": "", "entry": None, "pipe": True}, b"")
         work.commit(b"x", Progress(rows=5))
     assert wv.perturb_file(source, tmp_path / "out.csv", perturber=same, **CHOSEN).rows == 3

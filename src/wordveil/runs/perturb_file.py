@@ -11,10 +11,10 @@ from wordveil.errors import ParameterError, parameter_error, sealed
 from wordveil.folders import checked_path
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey, warn_if_insecure
+from wordveil.runs.journal import Journal
 from wordveil.runs.ledger import Ledger
 from wordveil.runs.paths import Input, Targets, open_binary
 from wordveil.runs.run import EngineMaker, FileRun, Run, Watcher
-from wordveil.runs.work import Work
 from wordveil.tables import Layout, open_table
 from wordveil.tables.compression import Compression
 from wordveil.tables.files import recognised
@@ -77,9 +77,9 @@ def perturb_file(
     >>> import wordveil as wv
     >>> folder = Path(tempfile.mkdtemp())
     >>> _ = (folder / "in.csv").write_text("label,message\nham,book a flight\nham,call me\n")
-    >>> veil = wv.Perturber(wv.Mahalanobis(wv.load_embedding(), epsilon=10.0))
+    >>> perturber = wv.Perturber(wv.Mahalanobis(wv.load_embedding(), epsilon=10.0))
     >>> run = perturb_file(
-    ...     folder / "in.csv", folder / "out.csv", perturber=veil, text="message", keep="label"
+    ...     folder / "in.csv", folder / "out.csv", perturber=perturber, text="message", keep="label"
     ... )
     >>> run.rows, run.words, run.output.read_text().splitlines()[0]
     (2, 5, 'label,message')
@@ -103,18 +103,18 @@ def perturb_file(
         targets.check(path)
         size = path.stat().st_size if path is not None and plain else 0
         table = open_table(
-            file, name, layout, text, keep, compression=packed_in, size=size, prompt=not plain,
+            file, name, layout, text, keep, compression=packed_in, size=size, unbuffered=not plain,
             policy=perturber.policy,
         )  # fmt: skip
         stack.callback(table.close)
-        work = stack.enter_context(Work.claim(targets.output))
+        journal = stack.enter_context(Journal.claim(targets.output))
         run = Run(
             perturber,
             table,
-            work,
+            journal,
             targets,
             key=RunKey() if key is None else key,
-            make_engine=engine or (lambda veil, noise: LocalEngine(veil, noise, workers)),
+            make_engine=engine or (lambda perturber, noise: LocalEngine(perturber, noise, workers)),
             packed=packed_out,
             input=Input(path, name) if path is not None and plain else None,
             source=name,

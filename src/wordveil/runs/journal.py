@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, Final, Literal, Self
 from wordveil.errors import IntegrityError, MachineError, ParameterError
 from wordveil.perturber import PrivateReport
 
-__all__ = ["Progress", "Work", "private_file", "sync_folder"]
+__all__ = ["Journal", "Progress", "private_file", "sync_folder"]
 
 _FORM: Final = "wordveil-work-2"
 _READY: Final = ("part", "whole", "manifest", "private")
@@ -65,7 +65,7 @@ class Progress:
         return cls(**facts | {"report": report})
 
 
-class Work:
+class Journal:
     """The work on one output, held by one process at a time.
 
     Attributes
@@ -104,13 +104,13 @@ class Work:
         if not _is_own_folder(folder):
             raise ParameterError(f"{folder} stands in the way. Hint: move it elsewhere.")
         with _lock(folder / "lock", target):
-            work = cls(folder)
+            journal = cls(folder)
             try:
-                yield work
+                yield journal
             finally:
-                work._close()
-                if work.is_new:
-                    work.remove()
+                journal._close()
+                if journal.is_new:
+                    journal.remove()
 
     def _read_journal(self) -> None:
         path = self._folder / "journal"

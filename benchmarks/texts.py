@@ -20,7 +20,7 @@ import wordveil as wv
 
 
 class AtOnce(wv.Mahalanobis):
-    """Columns each word with itself, without noise or search: only what stands around them is left."""
+    """Answers each word with itself, without noise or search: only what stands around them is left."""
 
     def _perturb(self, ids: np.ndarray, stream: wv.Stream) -> np.ndarray:  # noqa: ARG002  # the contract
         return np.asarray(np.maximum(ids, 0))

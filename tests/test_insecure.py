@@ -29,6 +29,9 @@ class Watching(wv.Mechanism):
     def guarantee(self) -> wv.MetricGuarantee:
         return wv.Laplace(self.embedding, 1.0).guarantee
 
+    def parameters(self) -> dict[str, Any]:
+        return {}
+
     def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
         self.streams.append(stream)
         return np.asarray(stream.normals((len(ids),)) * 1e6, dtype=np.int64) % len(self.embedding)

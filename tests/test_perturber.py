@@ -3,6 +3,7 @@ import pickle
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
@@ -22,13 +23,16 @@ EMB = wv.Embedding(
 
 @dataclass(frozen=True)
 class FixedSequence(wv.Mechanism):
-    """Columns the words of the vocabulary one after the other, whatever it is asked: nothing of the input."""
+    """Answers the words of the vocabulary one after the other, whatever it is asked: nothing of the input."""
 
     embedding: wv.Embedding = EMB
 
     @property
     def guarantee(self) -> wv.MetricGuarantee:
         return wv.Laplace(self.embedding, 1.0).guarantee
+
+    def parameters(self) -> dict[str, Any]:
+        return {}
 
     def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
         return np.arange(len(ids)) % len(self.embedding)

@@ -21,8 +21,8 @@ from wordveil.errors import (
     UnknownNameError,
     WordveilError,
 )
-from wordveil.guarantee import MetricGuarantee
-from wordveil.mechanisms import Laplace, Mahalanobis, Mechanism
+from wordveil.guarantee import Guarantee, MetricGuarantee
+from wordveil.mechanisms import Laplace, Mahalanobis, Mechanism, Option, make_mechanism, register_mechanism
 from wordveil.metric import Metric
 from wordveil.noise import sample_noise
 from wordveil.perturber import Perturber, PrivateReport
@@ -38,6 +38,7 @@ __all__ = [
     "Embedding",
     "FileRun",
     "FormatError",
+    "Guarantee",
     "IntegrityError",
     "Laplace",
     "Layout",
@@ -48,6 +49,7 @@ __all__ = [
     "Metric",
     "MetricGuarantee",
     "MissingExtraError",
+    "Option",
     "ParameterError",
     "Perturber",
     "Policy",
@@ -65,9 +67,11 @@ __all__ = [
     "insecure_key",
     "insecure_stream",
     "load_embedding",
+    "make_mechanism",
     "perturb_file",
     "perturb_frame",
     "read_embedding",
+    "register_mechanism",
     "sample_noise",
     "secure_stream",
     "spark",

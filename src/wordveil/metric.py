@@ -15,12 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from wordveil.embedding import Embedding
 from wordveil.embedding.arrays import locked, row_norms
 from wordveil.errors import ParameterError, check_real, check_whole
+from wordveil.shared import PerEmbedding
 
 __all__ = ["Bracket", "EuclideanBounds", "Metric", "projection_factor"]
 
 _SMALLEST_RATIO: Final = 1e-8
 _BLOCK_ROWS: Final = 4096
 _SWEEPS: Final = 16
+_LAMBDAS: Final = 64  # far more than a grid has; a bracket is two numbers
 
 
 class EuclideanBounds(NamedTuple):
@@ -40,6 +42,9 @@ class Bracket(NamedTuple):
 
     lower: float
     upper: float
+
+
+_brackets: Final = PerEmbedding[Bracket](most=_LAMBDAS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,12 +198,11 @@ class Metric:
         """
         if self._embedding is None:
             raise ParameterError("A metric that was not made from an embedding has no diameter.")
-        return self._bracket
+        embedding = self._embedding
+        return _brackets.get(embedding, self.lam, lambda: self._bracket(embedding))
 
-    @cached_property
-    def _bracket(self) -> Bracket:
-        assert self._embedding is not None
-        vectors, centre = self._embedding.vectors, self._embedding.centroid
+    def _bracket(self, embedding: Embedding) -> Bracket:
+        vectors, centre = embedding.vectors, embedding.centroid
         white = np.empty(vectors.shape, dtype=np.float32)
         longest = float(row_norms(vectors).max())
         # A power of two is exact; near 1 no square of a float32 overflows or vanishes.

@@ -3,14 +3,21 @@
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+import numpy as np
 
 from wordveil.errors import ParameterError, PrivacyWarning, check_whole, parameter_error
-from wordveil.tokens import split
+from wordveil.private_report import PrivateReport
+from wordveil.randomness import Stream
+from wordveil.tokens import join, split
 
-__all__ = ["Policy"]
+__all__ = ["UNKNOWN", "Policy"]
 
-_LONGEST: Final = 1 << 20
+UNKNOWN: Final = -1
+"""The id of a word outside of the vocabulary: the centroid."""
+
+_LONGEST: Final = 1 << 20  # an answer of 8 MB: half of the longest record
 _REVEALS: Final = {
     "unsafe_drop": "how many words are outside of the vocabulary, by the number that is missing",
     "unsafe_mask": "which words are outside of the vocabulary",
@@ -22,6 +29,8 @@ _REVEALS: Final = {
 }
 _DESPITE_PADDING: Final = "in part, how long a text is, in spite of the padding"
 
+_Place = TypeVar("_Place")
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -30,11 +39,11 @@ class Policy:
     Parameters
     ----------
     pad_to : int, optional
-        Pad each text with the centroid, or cut it, to so many words, so that its length is not revealed. A
-        missing text (a null) is padded like an empty one.
+        Pad each text with the centroid, or cut it, to this number of words, so that its length is not
+        revealed. A missing text (a null) is padded like an empty one.
     bag : bool
-        Sort the words of the output, so that their order is not revealed. Where `pad_to` cuts a text, its
-        first words survive: so much of their order shows.
+        Sort the words of the output, so that their order is not revealed. Where `pad_to` cuts a text, a
+        random choice of its words survives.
     unsafe_drop, unsafe_mask, unsafe_keep
         Instead of perturbing a word outside of the vocabulary from the centroid: drop it, write this mask, or
         let it pass as it is written. Dropping alone is safe together with `pad_to`.
@@ -64,9 +73,9 @@ class Policy:
     def __post_init__(self) -> None:
         if self.pad_to is not None:
             check_whole(self.pad_to, "pad_to", "Policy", 1, _LONGEST)
-        for each in fields(self):
-            if each.type is bool and not isinstance(getattr(self, each.name), bool):
-                raise parameter_error(each.name, "Policy", "be True or False", getattr(self, each.name))
+        for choice in fields(self):
+            if choice.type is bool and not isinstance(getattr(self, choice.name), bool):
+                raise parameter_error(choice.name, "Policy", "be True or False", getattr(self, choice.name))
         object.__setattr__(self, "unsafe_exempt", _folded_words(self.unsafe_exempt))
         self._check_together()
         if self.unsafe:
@@ -117,6 +126,34 @@ class Policy:
             or self.unsafe_keep_case
             or self.unsafe_exempt
         )
+
+    def drops(self, number: int) -> bool:
+        """Tell whether a word of this id is dropped."""
+        return self.unsafe_drop and number == UNKNOWN
+
+    def resized(
+        self, places: list[_Place], filler: _Place, counts: PrivateReport, stream: Stream
+    ) -> list[_Place]:
+        """Return the places of one text, padded or cut to `pad_to`.
+
+        The first words of a text that is too long survive; of a bag, which must not show what came first, a
+        random choice does.
+        """
+        length = self.pad_to
+        if length is None:
+            return places
+        if len(places) <= length:
+            counts.padded += length - len(places)
+            return places + [filler] * (length - len(places))
+        counts.truncated += len(places) - length
+        if not self.bag:
+            return places[:length]
+        order = np.argsort(stream.uniforms((len(places),)))
+        return [places[i] for i in order[:length].tolist()]
+
+    def joined(self, words: list[str]) -> str:
+        """Return the words of one output as a text; those of a bag in alphabetical order."""
+        return join(sorted(words) if self.bag else words)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the choices for machines; an exempt list as a sorted list."""

@@ -8,6 +8,7 @@ import hashlib
 import os
 import secrets
 import warnings
+from collections.abc import Callable
 from typing import Final, NoReturn, Self, final
 
 import numpy as np
@@ -21,6 +22,11 @@ __all__ = ["RunKey", "Stream", "insecure_key", "insecure_stream", "secure_stream
 _KEY_BYTES: Final = 32
 _DIRECTIONS: Final = b"directions"
 _RADII: Final = b"radii"
+_UNIFORMS: Final = b"uniforms"
+_EXPONENTIALS: Final = b"exponentials"
+_GUMBELS: Final = b"gumbels"
+_INTEGERS: Final = b"integers"
+_PURPOSES: Final = (_DIRECTIONS, _RADII, _UNIFORMS, _EXPONENTIALS, _GUMBELS, _INTEGERS)
 
 _generation = 0
 
@@ -56,32 +62,61 @@ class _OfOneProcess:
 
 @final
 class Stream(_OfOneProcess):
-    """A source of normal and of gamma deviates, each from a generator of its own.
+    """A source of random numbers of several kinds, each kind from a generator of its own.
 
-    Because they are two, how a request is cut into blocks changes no deviate. Made by `secure_stream`,
-    `insecure_stream` or `RunKey.stream`.
+    Because each kind has its own generator, splitting a request into blocks changes no number, and asking for
+    one kind does not move another. Made by `secure_stream`, `insecure_stream` or `RunKey.stream`.
 
     Examples
     --------
     >>> stream = insecure_stream(7)
     >>> stream.secure, stream.normals((2, 3)).shape, stream.gammas(3.0, 2).shape
     (False, (2, 3), (2,))
+    >>> stream.integers(10, (4,)).dtype
+    dtype('int64')
     """
 
-    def __init__(self, directions: np.random.Generator, radii: np.random.Generator, *, secure: bool) -> None:
+    def __init__(self, make_generator: Callable[[bytes], np.random.Generator], *, secure: bool) -> None:
         super().__init__()
-        self._directions, self._radii = directions, radii
+        self._make_generator = make_generator
+        self._generators: dict[bytes, np.random.Generator] = {}
         self.secure: Final = secure
+
+    def _generator(self, purpose: bytes) -> np.random.Generator:
+        """Return the generator of one kind of numbers; most streams need only one or two of them."""
+        self._check_home()
+        if purpose not in self._generators:
+            self._generators[purpose] = self._make_generator(purpose)
+        return self._generators[purpose]
 
     def normals(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Return independent standard normal deviates, by NumPy's float64 ziggurat."""
-        self._check_home()
-        return self._directions.standard_normal(shape)
+        return self._generator(_DIRECTIONS).standard_normal(shape)
 
     def gammas(self, shape: float, size: int) -> NDArray[np.float64]:
         """Return independent deviates of the gamma distribution of that shape and scale 1."""
-        self._check_home()
-        return self._radii.standard_gamma(shape, size)
+        return self._generator(_RADII).standard_gamma(shape, size)
+
+    def uniforms(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return independent deviates that are uniform on [0, 1), multiples of 2⁻⁵³."""
+        return self._generator(_UNIFORMS).random(shape)
+
+    def exponentials(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return independent deviates of the exponential distribution of mean 1, by NumPy's ziggurat."""
+        return self._generator(_EXPONENTIALS).standard_exponential(shape)
+
+    def gumbels(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return independent deviates of the standard Gumbel distribution, -log(-log(U)).
+
+        The index of the largest of `scores + gumbels` is drawn with probability ∝ exp(scores), to within the
+        53 bits of U: a choice whose probability is below 2⁻⁵³ never comes up.
+        """
+        return self._generator(_GUMBELS).gumbel(size=shape)
+
+    def integers(self, high: int, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return independent whole numbers that are uniform on 0, …, high - 1, without bias."""
+        high = check_whole(high, "high", "Stream.integers", 1, 1 << 62)
+        return self._generator(_INTEGERS).integers(high, size=shape, dtype=np.int64)
 
 
 @final
@@ -126,11 +161,7 @@ class RunKey(_OfOneProcess):
         """Return the stream of this context: the same for the same, independent for any other."""
         self._check_home()
         packed = _pack(context)
-        return Stream(
-            _generator(self._derive(packed, _DIRECTIONS)),
-            _generator(self._derive(packed, _RADII)),
-            secure=self.secure,
-        )
+        return Stream(lambda purpose: _generator(self._derive(packed, purpose)), secure=self.secure)
 
     def _derive(self, packed: bytes, purpose: bytes) -> bytes:
         keyed = hashlib.blake2b(
@@ -200,12 +231,12 @@ def insecure_stream(seed: int) -> Stream:
     True
     """
     seed = check_whole(seed, "seed", "insecure_stream", 0)
-    directions, radii = np.random.SeedSequence(seed).spawn(2)
-    return Stream(
-        np.random.Generator(np.random.PCG64DXSM(directions)),
-        np.random.Generator(np.random.PCG64DXSM(radii)),
-        secure=False,
-    )
+
+    def make_generator(purpose: bytes) -> np.random.Generator:
+        child = np.random.SeedSequence(seed, spawn_key=(_PURPOSES.index(purpose),))
+        return np.random.Generator(np.random.PCG64DXSM(child))
+
+    return Stream(make_generator, secure=False)
 
 
 def warn_if_insecure(source: Stream | RunKey, stacklevel: int = 3) -> None:

@@ -103,7 +103,7 @@ def test_the_guarantee_holds_and_is_nearly_used_up(dim: int, lam: float) -> None
 
 
 class LeftOut:
-    """Columns with the nearest word other than the input."""
+    """Answers with the nearest word other than the input."""
 
     def __init__(self, mechanism: wv.Mahalanobis) -> None:
         self.mechanism = mechanism
@@ -118,12 +118,15 @@ class LeftOut:
 
 def turned_the_wrong_way(mechanism: wv.Mahalanobis) -> wv.Mahalanobis:
     """Rotates the words by Qᵀ in place of Q; the noise stays."""
-    wrong = wv.Mahalanobis(mechanism.embedding, mechanism.epsilon, mechanism.lam)
+
+    class Turned(wv.Mahalanobis):
+        _places = property(lambda _: places)  # type: ignore[assignment]  # the mistake
+        _search = property(lambda _: BruteSearch(places[:-1]))  # type: ignore[assignment]  # among the same
+
     places = np.empty_like(mechanism._places)
     places[:-1] = mechanism.embedding.vectors @ mechanism.metric.axes.T
     places[-1] = mechanism.embedding.centroid @ mechanism.metric.axes.T
-    vars(wrong)["_made_places"] = places
-    return wrong
+    return Turned(mechanism.embedding, mechanism.epsilon, mechanism.lam)
 
 
 def smaller_noise(mechanism: wv.Mahalanobis) -> wv.Mahalanobis:

@@ -128,8 +128,12 @@ def test_no_noise_is_used_twice_across_the_blocks_of_a_mechanism(glove: wv.Embed
             self.points.append(points.copy())
             return np.zeros(len(points), dtype=np.int64)
 
-    mechanism, recorder = wv.Laplace(glove.project(3), 2.0), Recorder()
-    vars(mechanism)["_made_search"] = recorder
+    recorder = Recorder()
+
+    class Recorded(wv.Laplace):
+        _search = property(lambda _: recorder)  # type: ignore[assignment]  # in place of the real one
+
+    mechanism = Recorded(glove.project(3), 2.0)
     for _ in range(2):
         mechanism.perturb_ids(np.zeros(50_000, dtype=int))
     rows = np.concatenate(recorder.points)

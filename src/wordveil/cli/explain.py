@@ -32,11 +32,12 @@ from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.errors import FormatError, ParameterError, PrivacyWarning
 from wordveil.evaluation.privacy import Share, reference_words, typical_stay, word_statistics
 from wordveil.evaluation.strength import strength
-from wordveil.guarantee import MetricGuarantee, at_least, at_most, factor
+from wordveil.guarantee import MetricGuarantee
 from wordveil.mechanisms import Mechanism
 from wordveil.metric import projection_factor
 from wordveil.perturber import Perturber
 from wordveil.randomness import insecure_stream
+from wordveil.rounding import at_least, at_most, factor
 from wordveil.tables import Layout, open_table
 from wordveil.tokens import split
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from wordveil.cli.console import output
 from wordveil.cli.options import Json
 from wordveil.runs.ledger import Entry, Ledger, Outcome
-from wordveil.runs.sums import is_void
+from wordveil.runs.sums import in_words, is_void
 
 __all__ = ["ledger"]
 
@@ -38,15 +38,13 @@ def ledger(as_json: Json = False) -> None:
         return
     table = Table("no.", "begun", "state", "input", "columns", "promise", "output", box=None)
     for entry in entries:
-        setting = entry.setting
-        promise = f"ε {setting['epsilon']:g}, λ {setting['lam']:g}, {setting['dims']} dims"
         table.add_row(
             str(entry.number),
             Text(entry.begun[:16].replace("T", " ")),
             _STATES[entry.outcome],
             Text(entry.source),
             Text(", ".join(entry.columns)),
-            promise + (", VOID" if is_void(setting) else ""),
+            Text(in_words(entry.setting) + (", VOID" if is_void(entry.setting) else "")),
             Text(entry.target),
         )
     output().print(table)

@@ -1,5 +1,6 @@
 """The options that several commands share, and what they make."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -9,8 +10,9 @@ from wordveil.cli.console import note
 from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.embedding.formats.numpy_files import read_word_list
-from wordveil.mechanisms import Mechanism
-from wordveil.mechanisms.catalog import MechanismName, make_mechanism
+from wordveil.errors import ParameterError
+from wordveil.mechanisms import Mechanism, make_mechanism, mechanism_class
+from wordveil.mechanisms.registry import parsed_options
 from wordveil.nearest.devices import DeviceName, has_gpu
 from wordveil.policy import Policy
 from wordveil.tables import Format, Layout
@@ -26,6 +28,7 @@ __all__ = [
     "Json",
     "Lam",
     "MechanismOption",
+    "MechanismOptions",
     "NoHeader",
     "NoQuotes",
     "chosen_device",
@@ -45,7 +48,18 @@ Lam = Annotated[
 Dims = Annotated[
     int | None, typer.Option("--dims", help="Work on the top K principal axes. By default all.", metavar="K")
 ]
-MechanismOption = Annotated[MechanismName, typer.Option("--mechanism", help="Which mechanism.")]
+MechanismOption = Annotated[
+    str,
+    typer.Option("--mechanism", help="Which mechanism; 'wordveil mechanisms' lists them.", metavar="NAME"),
+]
+MechanismOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        help="An option of the mechanism; may be repeated. 'wordveil mechanisms NAME' lists them.",
+        metavar="NAME=VALUE",
+    ),
+]
 EmbeddingName = Annotated[
     str, typer.Option("--embedding", help="Which public vectors: a name or a path.", metavar="NAME|PATH")
 ]
@@ -85,14 +99,29 @@ def mechanism_of(
     epsilon: float,
     lam: float | None,
     dims: int | None,
-    name: MechanismName = "mahalanobis",
+    name: str = "mahalanobis",
     embedding: str | Embedding = DEFAULT_NAME,
     device: DeviceName = "cpu",
+    options: Sequence[str] = (),
 ) -> Mechanism:
-    """Return the mechanism that the options ask for."""
+    """Return the mechanism that the options ask for; `options` are NAME=VALUE, `lam` is one of them."""
     vectors = load_embedding(embedding) if isinstance(embedding, str) else embedding
     axes = vectors if dims is None else vectors.project(dims)
-    return make_mechanism(name, axes, epsilon, lam, device=device)
+    chosen = parsed_options(mechanism_class(name), _pairs(options))
+    if lam is not None and not (name == "laplace" and lam == 0.0):  # it is always 0 there
+        chosen["lam"] = lam
+    return make_mechanism(name, axes, epsilon, device=device, **chosen)
+
+
+def _pairs(options: Sequence[str]) -> dict[str, str]:
+    """Return the names and values of `--option NAME=VALUE`."""
+    pairs: dict[str, str] = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not equals or not name or name in pairs:
+            raise ParameterError("--option must be NAME=VALUE, each NAME once.")
+        pairs[name] = value
+    return pairs
 
 
 def chosen_device(device: DeviceName) -> DeviceName:

@@ -44,13 +44,20 @@ class Engine(ABC):
         return
 
 
-def stream_of(key: RunKey, partition: int, ordinal: int, column: str, texts: Iterable[str | None]) -> Stream:
+def stream_of(
+    perturber: Perturber,
+    key: RunKey,
+    partition: int,
+    ordinal: int,
+    column: str,
+    texts: Iterable[str | None],
+) -> Stream:
     """Return the noise for the texts of one column of one batch.
 
-    It is derived from where the batch stands and from what it holds: done again, it gives the same answers,
-    and no two batches, columns or contents share noise.
+    It is derived from the setting, from where the batch is and from what it holds: done again, it gives the
+    same answers, and no two settings, batches, columns or contents share noise.
     """
-    return key.stream(partition, ordinal, column, _content(list(texts)))
+    return perturber.derive_stream(key, partition, ordinal, column, _content(list(texts)))
 
 
 def _content(texts: list[str | None]) -> bytes:
@@ -68,7 +75,7 @@ def perturbed_texts(
     answers: Columns = {}
     total = PrivateReport()
     for column, values in texts.items():
-        stream = stream_of(key, partition, ordinal, column, values)
+        stream = stream_of(perturber, key, partition, ordinal, column, values)
         answers[column], report = perturber.perturb_column(values, stream)
         total.add(report)
     return answers, total

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from wordveil.evaluation.student import deviation_of, half_width, p_positive
 from wordveil.evaluation.sweep import Sweep
-from wordveil.guarantee import at_least, at_most
+from wordveil.rounding import at_least, at_most
 
 __all__ = ["PERCENTILES", "Interval", "Verdict", "claims", "mean_interval", "paper"]
 

@@ -3,9 +3,9 @@
 from typing import Final, NamedTuple
 
 from wordveil.evaluation.privacy import typical_stay
-from wordveil.guarantee import at_least, at_most
 from wordveil.mechanisms import Mechanism
 from wordveil.randomness import insecure_stream
+from wordveil.rounding import at_least, at_most
 
 __all__ = ["Strength", "strength"]
 

@@ -1,21 +1,21 @@
 """Noise added to the vector of a word, then the nearest word: the Mahalanobis and the Laplace mechanism."""
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.embedding import Embedding
-from wordveil.embedding.arrays import locked
 from wordveil.errors import check_real
 from wordveil.guarantee import MetricGuarantee
-from wordveil.mechanisms.base import Mechanism
+from wordveil.mechanisms.base import JSON, Mechanism
+from wordveil.mechanisms.options import Option
+from wordveil.mechanisms.places import places_of
 from wordveil.metric import Metric
-from wordveil.nearest import AutomaticSearch, NearestSearch
+from wordveil.nearest import NearestSearch
 from wordveil.nearest.devices import DeviceName, check_device
 from wordveil.nearest.threads import in_threads
 from wordveil.noise import check_epsilon, eigen_noise
@@ -23,11 +23,13 @@ from wordveil.randomness import Stream
 
 __all__ = ["Laplace", "Mahalanobis"]
 
-_BLOCK_ROWS: Final = 4096
-_making = threading.RLock()
+_PAPER: Final = (
+    "Xu, Aggarwal, Feyisetan and Teissier (2020): A Differentially Private Text Perturbation Method Using a "
+    "Regularized Mahalanobis Metric"
+)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Mahalanobis(Mechanism):
     """The regularized Mahalanobis mechanism of Xu, Aggarwal, Feyisetan and Teissier (2020).
 
@@ -59,6 +61,20 @@ class Mahalanobis(Mechanism):
     (2, True)
     """
 
+    name: ClassVar = "mahalanobis"
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(
+            "lam",
+            float,
+            "λ, how far the noise follows the shape of the vectors; 0 is the Laplace mechanism",
+            default=1.0,
+            low=0.0,
+            high=1.0,
+        ),
+    )
+    paper: ClassVar = _PAPER
+    takes_device: ClassVar = True
+
     embedding: Embedding
     epsilon: float
     lam: float = 1.0
@@ -75,48 +91,26 @@ class Mahalanobis(Mechanism):
 
     def __getstate__(self) -> dict[str, Any]:
         # The rotated vectors travel as numbers: an eigenbasis that is computed again may differ.
-        kept = ("embedding", "epsilon", "lam", "device", "metric")
-        return {name: getattr(self, name) for name in kept} | {"_made_places": self._places}
+        names = ("embedding", "epsilon", "lam", "device", "metric")
+        return {name: getattr(self, name) for name in names} | {"rows": self._places}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state | {"_made_places": locked(state["_made_places"])})
+        rows = state.pop("rows")
+        vars(self).update(state)
+        places_of(self.embedding, rows)
 
     @property
     def _places(self) -> NDArray[np.float64]:
-        """Where each word stands in the eigenbasis, in float64; the last row, row -1, is the centroid."""
-        places: NDArray[np.float64] = self._once("_made_places", self._make_places)
-        return places
+        """Where each word is in the eigenbasis; the last row, row -1, is the centroid."""
+        return places_of(self.embedding).rows
 
     @property
     def _search(self) -> NearestSearch:
-        search: NearestSearch = self._once(
-            "_made_search", lambda: AutomaticSearch(self._places[:-1], self.device)
-        )
-        return search
+        return places_of(self.embedding).search(self.device)
 
-    def _once(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return what is made once, however many threads ask for it first."""
-        if name not in vars(self):
-            with _making:
-                if name not in vars(self):
-                    vars(self)[name] = make()
-        return vars(self)[name]
-
-    def _make_places(self) -> NDArray[np.float64]:
-        self.embedding.verify()
-        vectors, axes = self.embedding.vectors, self.metric.axes
-        places = np.empty((len(vectors) + 1, self.metric.dim))
-        for start in range(0, len(vectors), _BLOCK_ROWS):
-            stop = min(start + _BLOCK_ROWS, len(vectors))
-            places[start:stop] = vectors[start:stop].astype(np.float64) @ axes
-        # A product may round equal rows differently in different blocks; equal words must stay equal.
-        firsts: dict[bytes, int] = {}
-        for row, vector in enumerate(vectors + np.float32(0.0)):  # so that -0.0 is 0.0
-            first = firsts.setdefault(vector.tobytes(), row)
-            if first != row:
-                places[row] = places[first]
-        places[-1] = self.embedding.centroid @ axes
-        return locked(places)
+    def parameters(self) -> dict[str, JSON]:
+        """Return ε and λ."""
+        return {"epsilon": self.epsilon, "lam": self.lam}
 
     def _noisy_points(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.float64]:
         """Return φ(w) + Z for each id, in float64 and in the eigenbasis."""
@@ -150,7 +144,7 @@ class Mahalanobis(Mechanism):
         return MetricGuarantee(self.epsilon, self.metric, self.embedding)
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Laplace(Mahalanobis):
     """The multivariate Laplace mechanism: spherical noise, the Mahalanobis mechanism at λ = 0.
 
@@ -162,6 +156,13 @@ class Laplace(Mahalanobis):
     >>> Laplace(load_embedding(), epsilon=10.0).lam
     0.0
     """
+
+    name: ClassVar = "laplace"
+    options: ClassVar[tuple[Option, ...]] = ()
+    paper: ClassVar = (
+        "Feyisetan, Balle, Drake and Diethe (2020): Privacy- and Utility-Preserving Textual Analysis via "
+        "Calibrated Multivariate Perturbations"
+    )
 
     def __init__(self, embedding: Embedding, epsilon: float, *, device: DeviceName = "cpu") -> None:
         super().__init__(embedding, epsilon, 0.0, device=device)

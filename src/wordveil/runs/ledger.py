@@ -100,14 +100,16 @@ class Release:
     @staticmethod
     def setting_of(perturber: Perturber, *, secure: bool) -> Setting:
         """Return what the ledger must know of a setting to add promises up, or to know that they do not."""
-        promise = perturber.guarantee.word
+        word = perturber.guarantee.word
+        setting = perturber.mechanism.setting()
+        epsilon, distance = word.distance or (None, None)
         return {
-            "mechanism": type(perturber.mechanism).__name__.lower(),
-            "epsilon": promise.epsilon,
-            "lam": promise.metric.lam,
-            "dims": promise.metric.dim,
-            "vectors": promise.embedding.fingerprint,
-            "worst_case_exponent": promise.worst_case.upper,
+            "mechanism": setting["mechanism"],
+            "parameters": setting,
+            "epsilon": epsilon,
+            "distance": distance,
+            "vectors": perturber.mechanism.embedding.fingerprint,
+            "worst_case_exponent": word.worst_case.upper,
             "secure": secure,
             "unsafe": list(perturber.policy.unsafe),
         }

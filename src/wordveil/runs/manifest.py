@@ -29,35 +29,30 @@ def code_fingerprint() -> str:
 
 
 def _sources(folder: Traversable, path: str) -> list[tuple[str, bytes]]:
-    found = []
+    sources = []
     for entry in folder.iterdir():
         if entry.is_dir():
-            found += _sources(entry, f"{path}{entry.name}/")
+            sources += _sources(entry, f"{path}{entry.name}/")
         elif entry.name.endswith(".py"):
-            found.append((f"{path}{entry.name}", entry.read_bytes()))
-    return found
+            sources.append((f"{path}{entry.name}", entry.read_bytes()))
+    return sources
 
 
 def settings(perturber: Perturber, *, secure: bool) -> dict[str, Any]:
     """Return what was chosen and what it stands on: the parameters, the policy and the fingerprints."""
-    promise = perturber.guarantee.word
+    embedding = perturber.mechanism.embedding
     return {
-        "parameters": {
-            "mechanism": type(perturber.mechanism).__name__.lower(),
-            "epsilon": promise.epsilon,
-            "lam": promise.metric.lam,
-            "dims": promise.metric.dim,
-        },
+        "parameters": perturber.mechanism.setting(),
         "policy": perturber.policy.to_dict(),
         "noise": "cryptographic, under a key that was never stored"
         if secure
         else "INSECURE: from a seed; whoever knows or guesses it can take the noise away",
         "fingerprints": {
-            "vectors": promise.embedding.fingerprint,
+            "vectors": embedding.fingerprint,
             "tokenizer_rule": RULE_FINGERPRINT,
             "code": code_fingerprint(),
         },
-        "vectors_declared_public": promise.embedding.public,
+        "vectors_declared_public": embedding.public,
         "code_version": version("wordveil"),
     }
 

@@ -3,30 +3,68 @@
 import re
 from typing import Any, Final
 
-from wordveil.guarantee import at_most
+from wordveil.rounding import at_most
 
-__all__ = ["Setting", "is_void", "readable", "together"]
+__all__ = ["Setting", "in_words", "is_void", "readable", "together"]
 
 Setting = dict[str, Any]
 """What a release was made with: mechanism, parameters, worst exponent, and whether it was secure and safe."""
 
 _LARGEST: Final = 1e300  # far beyond any real one, and sums of them are still numbers
 _CHOICE: Final = re.compile("unsafe_[a-z_]+")
-_NUMBERS: Final = ("epsilon", "lam", "dims", "worst_case_exponent")
+_NAME: Final = re.compile("[a-z0-9_-]{1,100}")
+_FLAT: Final = ("epsilon", "lam", "dims")  # of wordveil 0.1, which knew no other parameters
+_SYMBOLS: Final = {"epsilon": "ε", "lam": "λ"}
 
 
 def readable(setting: object) -> bool:
     """Tell whether something that was stored is a setting, of this version or of wordveil 0.1."""
     return (
         isinstance(setting, dict)
-        and all(
-            type(setting.get(name)) in (int, float) and 0 <= setting[name] <= _LARGEST for name in _NUMBERS
-        )
+        and _is_number(setting.get("worst_case_exponent"))
         and isinstance(setting.get("vectors"), str)
         and isinstance(setting.get("unsafe"), list)
         and all(isinstance(name, str) and _CHOICE.fullmatch(name) for name in setting["unsafe"])
         and isinstance(setting.get("secure"), bool | None)
+        and isinstance(setting.get("mechanism"), str)
+        and _NAME.fullmatch(setting["mechanism"]) is not None
+        and (_has_parameters(setting) if "parameters" in setting else _has_numbers(setting))
     )
+
+
+def _has_parameters(setting: Setting) -> bool:
+    epsilon, distance = setting.get("epsilon"), setting.get("distance")
+    return (
+        isinstance(setting["parameters"], dict)
+        and (epsilon is None or _is_number(epsilon))
+        and (distance is None or isinstance(distance, str))
+        and (epsilon is None) == (distance is None)
+    )
+
+
+def _has_numbers(setting: Setting) -> bool:
+    return all(_is_number(setting.get(name)) for name in _FLAT)
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float) and 0 <= value <= _LARGEST  # type: ignore[operator]  # a number then
+
+
+def in_words(setting: Setting) -> str:
+    """Return the mechanism and its parameters, as a person reads them.
+
+    Examples
+    --------
+    >>> in_words({"mechanism": "laplace", "parameters": {"epsilon": 2.0, "lam": 0.0, "dims": 3}})
+    'laplace, ε 2, λ 0, dims 3'
+    """
+    values = setting.get("parameters", {name: setting[name] for name in _FLAT if name in setting})
+    shown = {_SYMBOLS.get(name, name): value for name, value in values.items() if name != "mechanism"}
+    return ", ".join([setting["mechanism"], *(f"{name} {_shown(value)}" for name, value in shown.items())])
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def is_void(setting: Setting) -> str:
@@ -46,8 +84,9 @@ def together(now: Setting, before: list[Setting]) -> str:
 
     Examples
     --------
-    >>> first = {"epsilon": 2.0, "lam": 0.0, "dims": 3, "vectors": "f", "worst_case_exponent": 7.26,
-    ...          "secure": True, "unsafe": []}
+    >>> first = {"mechanism": "laplace", "parameters": {"epsilon": 2.0, "lam": 0.0}, "epsilon": 2.0,
+    ...          "distance": "lam=0 dims=3", "vectors": "f", "worst_case_exponent": 7.26, "secure": True,
+    ...          "unsafe": []}
     >>> print(together(first, [first]))
     All releases together promise, for a word, at most exp(14.6) (7.3 + 7.3),
     as one release at ε = 2 + 2 = 4 would.
@@ -61,11 +100,18 @@ def together(now: Setting, before: list[Setting]) -> str:
     worst = [setting["worst_case_exponent"] for setting in settings]
     promise = (
         f"All releases together promise, for a word, at most exp({at_most(sum(worst))}) "
-        f"({' + '.join(at_most(each) for each in worst)})"
+        f"({' + '.join(map(at_most, worst))})"
     )
-    metrics = {(setting["vectors"], setting["lam"], setting["dims"]) for setting in settings}
-    if len(metrics) == 1:
+    distances = {_distance(setting) for setting in settings}
+    if len(distances) == 1 and None not in distances:
         epsilons = [setting["epsilon"] for setting in settings]
-        sums = " + ".join(f"{each:g}" for each in epsilons)
-        return f"{promise}, as one release at ε = {sums} = {sum(epsilons):g} would."
-    return f"{promise}; their exponents ε·d add up, each in its own metric."
+        terms = " + ".join(f"{epsilon:g}" for epsilon in epsilons)
+        return f"{promise}, as one release at ε = {terms} = {sum(epsilons):g} would."
+    return f"{promise}; their exponents add up, each by its own rule."
+
+
+def _distance(setting: Setting) -> tuple[str, str] | None:
+    """Return which distance ε multiplies in a promise; None if the promise has no such form."""
+    if "parameters" not in setting:
+        return setting["vectors"], f"lam={setting['lam']:.17g} dims={setting['dims']}"
+    return (setting["vectors"], setting["distance"]) if setting["distance"] is not None else None

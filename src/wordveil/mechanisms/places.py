@@ -1,0 +1,74 @@
+"""Where the words stand in the eigenbasis, and the search among them: made once for an embedding.
+
+Neither depends on ε, and not on λ either, which only stretches the noise along the axes. So all mechanisms of
+one embedding share them, and they go when the embedding goes.
+"""
+
+import threading
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.embedding import Embedding
+from wordveil.embedding.arrays import locked
+from wordveil.nearest import AutomaticSearch, NearestSearch
+from wordveil.nearest.devices import DeviceName
+from wordveil.shared import PerEmbedding
+
+__all__ = ["Places", "places_of"]
+
+_BLOCK_ROWS: Final = 4096  # 10 MB of float64 at 300 dimensions
+_shared: Final = PerEmbedding["Places"](most=1)
+
+
+class Places:
+    """The rotated vectors of an embedding in float64, and a search for each device that was asked for.
+
+    Attributes
+    ----------
+    rows : array of shape (number of words + 1, dimensions)
+        Read-only; the last row, row -1, is the centroid.
+    """
+
+    def __init__(self, rows: NDArray[np.float64]) -> None:
+        self.rows: Final = locked(rows)
+        self._searches: dict[DeviceName, NearestSearch] = {}
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[type["Places"], tuple[NDArray[np.float64]]]:
+        return Places, (self.rows,)
+
+    def search(self, device: DeviceName) -> NearestSearch:
+        """Return the search for the nearest word on a device."""
+        if device not in self._searches:
+            with self._lock:
+                if device not in self._searches:
+                    self._searches[device] = AutomaticSearch(self.rows[:-1], device)
+        return self._searches[device]
+
+
+def places_of(embedding: Embedding, rows: NDArray[np.float64] | None = None) -> Places:
+    """Return the places of an embedding, made once however many threads and mechanisms ask for them.
+
+    `rows` are those that came with a pickle: they are taken as they are, because an eigenbasis and a product
+    that are computed again may be rounded differently.
+    """
+    return _shared.get(embedding, None, lambda: Places(_rotated(embedding) if rows is None else rows))
+
+
+def _rotated(embedding: Embedding) -> NDArray[np.float64]:
+    embedding.verify()
+    vectors, axes = embedding.vectors, embedding.spectrum.axes
+    rows = np.empty((len(vectors) + 1, embedding.dim))
+    for start in range(0, len(vectors), _BLOCK_ROWS):
+        stop = min(start + _BLOCK_ROWS, len(vectors))
+        rows[start:stop] = vectors[start:stop].astype(np.float64) @ axes
+    # A product may round equal rows differently in different blocks; equal words must stay equal.
+    firsts: dict[bytes, int] = {}
+    for row, vector in enumerate(vectors + np.float32(0.0)):  # so that -0.0 is 0.0
+        first = firsts.setdefault(vector.tobytes(), row)
+        if first != row:
+            rows[row] = rows[first]
+    rows[-1] = embedding.centroid @ axes
+    return rows

@@ -186,11 +186,15 @@ def test_no_thread_outlives_a_closed_engine(reader: str, small: wv.Embedding) ->
 
 
 def test_ctrl_c_while_threads_are_waited_for_is_not_lost() -> None:
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
     stop = threading.Event()
     thread = threading.Thread(target=stop.wait)
     thread.start()
     for seconds, act in ((0.2, lambda: os.kill(os.getpid(), signal.SIGINT)), (0.5, stop.set)):
         threading.Timer(seconds, act).start()
-    with pytest.raises(KeyboardInterrupt):
-        join_all([thread])
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            join_all([thread])
+    finally:
+        signal.signal(signal.SIGINT, usual)
     assert not thread.is_alive()

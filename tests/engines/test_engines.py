@@ -105,12 +105,25 @@ def test_a_file(make: EngineMaker, same: wv.Perturber, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", ["key", "partition", "ordinal", "swapped", "column", "content", "null", "split"]
-)
-def test_noise_depends_on_place_and_content(change: str) -> None:
+    "change",
+    [
+        "key", "partition", "ordinal", "swapped", "column", "content", "null", "split",
+        "epsilon", "lam", "mechanism", "vectors", "policy",
+    ],
+)  # fmt: skip
+def test_noise_depends_on_setting_place_and_content(change: str, small: wv.Embedding) -> None:
     key = wv.RunKey()
-    same: dict[str, Any] = {"key": key, "partition": 1, "ordinal": 2, "column": "c", "texts": ["ab", "c", ""]}
+    perturber = wv.Perturber(wv.Laplace(small, 1.0))
+    same: dict[str, Any] = {
+        "perturber": perturber, "key": key, "partition": 1, "ordinal": 2, "column": "c",
+        "texts": ["ab", "c", ""],
+    }  # fmt: skip
     others: dict[str, dict[str, Any]] = {
+        "epsilon": {"perturber": wv.Perturber(wv.Laplace(small, 2.0))},
+        "lam": {"perturber": wv.Perturber(wv.Mahalanobis(small, 1.0, 0.5))},
+        "mechanism": {"perturber": wv.Perturber(wv.Mahalanobis(small, 1.0, 0.0))},
+        "vectors": {"perturber": wv.Perturber(wv.Laplace(small.project(2), 1.0))},
+        "policy": {"perturber": wv.Perturber(wv.Laplace(small, 1.0), wv.Policy(pad_to=5))},
         "key": {"key": wv.RunKey()},
         "partition": {"partition": 3},
         "swapped": {"partition": 2, "ordinal": 1},

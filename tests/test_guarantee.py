@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wordveil as wv
-from wordveil.guarantee import at_least, at_most, factor
+from wordveil.rounding import at_least, at_most, factor
 
 RNG = np.random.default_rng(31)
 EMB = wv.Embedding([f"w{i}" for i in range(400)], RNG.normal(size=(400, 5)) * [0.5, 1, 1, 2, 3], public=True)

@@ -256,6 +256,7 @@ def test_pickles_and_shares_between_threads(real: wv.Perturber) -> None:
 
 def test_the_guarantee_of_two_texts(real: wv.Perturber) -> None:
     promise = real.guarantee
+    assert isinstance(promise.word, wv.MetricGuarantee)
     metric, vectors = promise.word.metric, EMB.vectors.astype(np.float64)
     a, b, c = (vectors[EMB.index[word]] for word in ("book", "tea", "boston"))
     centre = EMB.centroid
@@ -281,8 +282,7 @@ def test_the_guarantee_of_a_bag_is_the_best_matching() -> None:
 
 def test_the_guarantee_of_padded_texts() -> None:
     perturber = wv.Perturber(wv.Laplace(EMB, 3.0), wv.Policy(pad_to=3))
-    single = perturber.mechanism.guarantee
-    distance = single.metric.distance(EMB.vector("tea"), EMB.centroid)
+    distance = wv.Metric.euclidean(3).distance(EMB.vector("tea"), EMB.centroid)
     assert perturber.guarantee.exponent("book", "book tea") == pytest.approx(3.0 * float(distance))
     dropping = wv.Perturber(wv.Laplace(EMB, 3.0), wv.Policy(pad_to=3, unsafe_drop=True))
     assert dropping.guarantee.exponent("qwxz tea", "tea") == 0.0

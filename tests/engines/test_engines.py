@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 import wordveil as wv
-from wordveil.engines import Engine, LocalEngine
+from wordveil.engines import Engine, EngineMaker, LocalEngine
 from wordveil.engines.base import perturbed_texts, stream_of
 from wordveil.engines.spark import spark_engine
 from wordveil.nearest.threads import join_all
-from wordveil.runs.perturb_file import EngineMaker
 from wordveil.tables import Chunk
 
 

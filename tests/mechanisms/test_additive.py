@@ -44,7 +44,7 @@ def test_the_search_is_handed_the_very_sums(mechanism: wv.Mahalanobis) -> None:
     recorder = Recorder(np.zeros((1, 1)))
 
     class Recorded(wv.Mahalanobis):
-        _search = property(lambda _: recorder)  # type: ignore[assignment]  # in place of the real one
+        _search = property(lambda _: recorder)
 
     mechanism = Recorded(mechanism.embedding, mechanism.epsilon, mechanism.lam)
     ids = RNG.integers(-1, 300, 100)

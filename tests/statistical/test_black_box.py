@@ -120,8 +120,8 @@ def turned_the_wrong_way(mechanism: wv.Mahalanobis) -> wv.Mahalanobis:
     """Rotates the words by Qᵀ in place of Q; the noise stays."""
 
     class Turned(wv.Mahalanobis):
-        _places = property(lambda _: places)  # type: ignore[assignment]  # the mistake
-        _search = property(lambda _: BruteSearch(places[:-1]))  # type: ignore[assignment]  # among the same
+        _places = property(lambda _: places)  # the mistake
+        _search = property(lambda _: BruteSearch(places[:-1]))
 
     places = np.empty_like(mechanism._places)
     places[:-1] = mechanism.embedding.vectors @ mechanism.metric.axes.T

@@ -131,7 +131,7 @@ def test_no_noise_is_used_twice_across_the_blocks_of_a_mechanism(glove: wv.Embed
     recorder = Recorder()
 
     class Recorded(wv.Laplace):
-        _search = property(lambda _: recorder)  # type: ignore[assignment]  # in place of the real one
+        _search = property(lambda _: recorder)
 
     mechanism = Recorded(glove.project(3), 2.0)
     for _ in range(2):

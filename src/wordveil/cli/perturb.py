@@ -31,6 +31,7 @@ from wordveil.cli.options import (
     mechanism_of,
 )
 from wordveil.embedding.catalog import DEFAULT_NAME
+from wordveil.engines import EngineMaker
 from wordveil.errors import ParameterError, PrivacyWarning, check_whole
 from wordveil.evaluation.strength import strength
 from wordveil.mechanisms import Mechanism
@@ -38,7 +39,6 @@ from wordveil.nearest.devices import DeviceName
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey, insecure_key
 from wordveil.runs import FileRun, Ledger, perturb_file, perturb_pipe
-from wordveil.runs.perturb_file import EngineMaker
 from wordveil.tables import Layout
 from wordveil.tables.files import recognised
 

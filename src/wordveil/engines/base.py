@@ -2,7 +2,7 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from wordveil.perturber import Perturber, PrivateReport
 from wordveil.randomness import RunKey, Stream
 from wordveil.tables.base import Chunk, Columns
 
-__all__ = ["Engine", "Perturbed", "perturbed_texts", "stream_of"]
+__all__ = ["Engine", "EngineMaker", "Perturbed", "perturbed_texts", "stream_of"]
 
 
 class Perturbed(NamedTuple):
@@ -42,6 +42,10 @@ class Engine(ABC):
     def close(self) -> None:
         """End the work and let go of what it needed; what is under way is not used any more."""
         return
+
+
+EngineMaker = Callable[[Perturber, RunKey], Engine]
+"""What makes the engine of a run, given what perturbs and where the noise comes from."""
 
 
 def stream_of(

@@ -5,18 +5,15 @@ plan, a log or the event log. Every batch derives its noise from where it stands
 task that is tried again, or twice at once, gives the same rows.
 """
 
-import hashlib
-import json
-import pickle
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from wordveil.engines.base import Engine, Perturbed, perturbed_texts
+from wordveil.engines.base import Engine, EngineMaker, Perturbed, perturbed_texts
 from wordveil.engines.spark_session import (
     LOG_HINT,
     PYTHON,
@@ -28,8 +25,8 @@ from wordveil.engines.spark_session import (
     start_session,
     url_of,
 )
+from wordveil.engines.transport import Row, SentPerturber, answer_row, chunk_row, perturbed_chunk
 from wordveil.errors import (
-    IntegrityError,
     MachineError,
     ParameterError,
     PrivacyWarning,
@@ -37,7 +34,7 @@ from wordveil.errors import (
     sealed,
 )
 from wordveil.nearest.threads import one_thread
-from wordveil.perturber import Perturber, PrivateReport
+from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey, warn_if_insecure
 from wordveil.tables.base import CHUNK_BYTES, Chunk, padded_letters
 from wordveil.tables.columns import checked_names, not_text, positions
@@ -129,26 +126,6 @@ def _check_encryption(session: "SparkSession") -> None:
         )
 
 
-class _Prepared:
-    """A perturber on its way: as numbers, with a fingerprint that is looked at once, where it arrives.
-
-    It travels as one run of bytes, because Spark can't encrypt a broadcast that holds arrays.
-    """
-
-    def __init__(self, perturber: Perturber) -> None:
-        self.perturber = perturber
-
-    def __reduce__(self) -> tuple[Callable[[bytes, str], "_Prepared"], tuple[bytes, str]]:
-        data = pickle.dumps(self.perturber, protocol=5)
-        return self._arrived, (data, hashlib.sha256(data).hexdigest())
-
-    @classmethod
-    def _arrived(cls, data: bytes, fingerprint: str) -> "_Prepared":
-        if hashlib.sha256(data).hexdigest() != fingerprint:
-            raise IntegrityError("The vectors that reached a Spark worker are not those that were sent.")
-        return cls(pickle.loads(data))  # noqa: S301  # from the driver of the same run
-
-
 _sent: "weakref.WeakKeyDictionary[Perturber, tuple[str, Any]]" = weakref.WeakKeyDictionary()
 
 
@@ -169,7 +146,7 @@ class _Broadcasts:
             ) from None
         number, prepared = _sent.get(perturber, ("", None))
         if number != context.applicationId:
-            prepared = context.broadcast(_Prepared(perturber))
+            prepared = context.broadcast(SentPerturber(perturber))
             _sent[perturber] = context.applicationId, prepared
         return cls(prepared, context.broadcast(key.expose()))
 
@@ -205,7 +182,7 @@ def _rows_of(run: _Broadcasts, chosen: dict[str, str], most: int) -> Callable[[I
 
 
 def _chunks_of(run: _Broadcasts) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Return what a worker does with chunks of a file, of which each stands in a row of its own."""
+    """Return what a worker does with chunks of a file, each in a row of its own."""
 
     def chunks(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -213,26 +190,10 @@ def _chunks_of(run: _Broadcasts) -> Callable[[Iterator[Any]], Iterator[Any]]:
         perturber, key = run.opened()
         for batch in batches:
             for row in batch.to_pylist():
-                names = json.loads(row["columns"])
-                texts = dict(zip(names, map(_decoded, row["texts"]), strict=True))
-                with one_thread():
-                    answers, report = perturbed_texts(perturber, key, 0, row["ordinal"], texts)
-                done = {
-                    "ordinal": row["ordinal"],
-                    "columns": json.dumps([names, asdict(report)]),
-                    "texts": [_encoded(answers[name]) for name in names],
-                }
-                yield pa.RecordBatch.from_pylist([done], schema=batch.schema)
+                answers = answer_row(perturber, key, row)
+                yield pa.RecordBatch.from_pylist([answers], schema=batch.schema)
 
     return chunks
-
-
-def _encoded(texts: list[str | None]) -> list[bytes | None]:
-    return [None if text is None else text.encode("utf-8", "surrogatepass") for text in texts]
-
-
-def _decoded(texts: list[bytes | None]) -> list[str | None]:
-    return [None if text is None else text.decode("utf-8", "surrogatepass") for text in texts]
 
 
 class SparkEngine(Engine):
@@ -256,28 +217,18 @@ class SparkEngine(Engine):
         """Yield each chunk with its answers, in the order of the chunks."""
         waiting = iter(chunks)
         while wave := list(islice(waiting, self._wave)):
-            answers = self._answers(wave)
-            for chunk, (names, report, texts) in zip(wave, answers, strict=True):
-                found = dict(zip(names, map(_decoded, texts), strict=True))
-                yield Perturbed(chunk, found, PrivateReport(**report))
+            rows = [chunk_row(self._ordinal + number, chunk) for number, chunk in enumerate(wave)]
+            self._ordinal += len(wave)
+            yield from map(perturbed_chunk, wave, self._answers(rows))
 
-    def _answers(self, wave: list[Chunk]) -> list[tuple[list[str], dict[str, int], list[list[bytes | None]]]]:
+    def _answers(self, rows: list[Row]) -> list[Row]:
         import pyarrow as pa
 
-        rows = [
-            {
-                "ordinal": self._ordinal + number,
-                "columns": json.dumps(list(chunk.texts)),
-                "texts": [_encoded(texts) for texts in chunk.texts.values()],
-            }
-            for number, chunk in enumerate(wave)
-        ]
-        self._ordinal += len(wave)
         kinds = {"ordinal": pa.int64(), "columns": pa.string(), "texts": pa.list_(pa.list_(pa.binary()))}
         try:
             sent = self._session.createDataFrame(pa.Table.from_pylist(rows, pa.schema(kinds)))
-            spread = sent.repartition(len(wave))
-            done = spread.mapInArrow(_chunks_of(self._run), spread.schema).toArrow().to_pylist()
+            spread = sent.repartition(len(rows))
+            answers = spread.mapInArrow(_chunks_of(self._run), spread.schema).toArrow().to_pylist()
         except failures() as error:
             if "No module named 'wordveil'" in str(error):
                 raise MachineError(
@@ -286,8 +237,7 @@ class SparkEngine(Engine):
             raise MachineError(
                 f"Spark gave up ({type(error).__name__}). Hint: {LOG_HINT}; --resume goes on."
             ) from None
-        done.sort(key=lambda row: row["ordinal"])
-        return [(*json.loads(row["columns"]), row["texts"]) for row in done]
+        return sorted(answers, key=lambda row: int(row["ordinal"]))
 
     def close(self) -> None:
         """Take the key back from the workers, and end the session if it was made for this engine."""
@@ -302,7 +252,7 @@ class SparkEngine(Engine):
                 silence_for_good()
 
 
-def spark_engine(master: str | None = None) -> Callable[[Perturber, RunKey], SparkEngine]:
+def spark_engine(master: str | None = None) -> EngineMaker:
     """Return what makes an engine on the Spark of that URL; by default on all cores of this machine."""
     pyspark = library()
     check_java()

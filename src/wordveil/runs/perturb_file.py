@@ -5,8 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from wordveil.engines import LocalEngine
-from wordveil.engines.local import checked_workers
+from wordveil.engines import EngineMaker, engine_maker
 from wordveil.errors import ParameterError, parameter_error, sealed
 from wordveil.folders import checked_path
 from wordveil.perturber import Perturber
@@ -14,7 +13,7 @@ from wordveil.randomness import RunKey, warn_if_insecure
 from wordveil.runs.journal import Journal
 from wordveil.runs.ledger import Ledger
 from wordveil.runs.paths import Input, Targets, open_binary
-from wordveil.runs.run import EngineMaker, FileRun, Run, Watcher
+from wordveil.runs.run import FileRun, Run, Watcher
 from wordveil.tables import Layout, open_table
 from wordveil.tables.compression import Compression
 from wordveil.tables.files import recognised
@@ -90,7 +89,7 @@ def perturb_file(
         if not isinstance(key, RunKey):
             raise parameter_error("key", "perturb_file", "be a RunKey", key)
         warn_if_insecure(key, stacklevel=4)
-    checked_workers(workers)
+    make_engine = engine or engine_maker("local", workers=workers)
     targets = Targets.of(checked_path(target, "target", "perturb_file"))
     path = None if hasattr(source, "read") else checked_path(source, "source", "perturb_file")
     name = "standard input" if path is None else str(path)
@@ -114,7 +113,7 @@ def perturb_file(
             journal,
             targets,
             key=RunKey() if key is None else key,
-            make_engine=engine or (lambda perturber, noise: LocalEngine(perturber, noise, workers)),
+            make_engine=make_engine,
             packed=packed_out,
             input=Input(path, name) if path is not None and plain else None,
             source=name,

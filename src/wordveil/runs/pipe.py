@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterable
 from typing import BinaryIO
 
-from wordveil.engines import LocalEngine
+from wordveil.engines import EngineMaker, engine_maker
 from wordveil.errors import ParameterError, sealed
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey, warn_if_insecure
-from wordveil.runs.perturb_file import EngineMaker
 from wordveil.tables import Layout, open_table
 from wordveil.tables.compression import Compression
 from wordveil.tables.files import PARQUET_IS_NO_PIPE
@@ -55,8 +54,8 @@ def perturb_pipe(
         source, name, layout, text, keep, compression=compression, unbuffered=noise.secure,
         policy=perturber.policy,
     )  # fmt: skip
-    make = engine or (lambda perturber, run_key: LocalEngine(perturber, run_key, workers))
-    with make(perturber, noise) as running:
+    make_engine = engine or engine_maker("local", workers=workers)
+    with make_engine(perturber, noise) as running:
         target.write(table.head())
         for done in running.perturb(table.chunks(), waits=True):
             target.write(table.encode(done.chunk, done.answers))

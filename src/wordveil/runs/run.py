@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from wordveil.engines import Engine, Perturbed
+from wordveil.engines import EngineMaker, Perturbed
 from wordveil.errors import (
     FormatError,
     IntegrityError,
@@ -30,13 +30,10 @@ from wordveil.runs.sums import is_void, together
 from wordveil.tables import Chunk, Layout, Table
 from wordveil.tables.compression import Compression, compressor, packed_writer
 
-__all__ = ["EngineMaker", "FileRun", "Run", "Watcher"]
+__all__ = ["FileRun", "Run", "Watcher"]
 
 _COMMIT_SECONDS: Final = 0.5
 _COMMIT_BYTES: Final = 8 << 20  # rows wait in memory for their commit
-
-EngineMaker = Callable[[Perturber, RunKey], Engine]
-"""What makes the engine of a run, given what perturbs and where the noise comes from."""
 
 Watcher = Callable[[int, int, float], None]
 """What is told of progress: rows and words that are done, and the share of the input that has been read."""

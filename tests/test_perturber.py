@@ -288,7 +288,9 @@ def test_the_guarantee_of_padded_texts() -> None:
     assert dropping.guarantee.exponent("qwxz tea", "tea") == 0.0
     facts = perturber.guarantee.to_dict()
     assert facts["covers_texts_of_different_lengths"]
-    assert facts["local_dp_epsilon_per_text"] == pytest.approx(3 * single.worst_case.upper)
+    assert facts["local_dp_epsilon_per_text"] == pytest.approx(
+        3 * perturber.mechanism.guarantee.worst_case.upper
+    )
     assert "the number of words in a text" not in facts["not_covered"]
     assert "padded or cut to 3 words" in str(perturber.guarantee).replace("\n", " ")
 

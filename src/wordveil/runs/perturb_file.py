@@ -102,11 +102,11 @@ def perturb_file(
             raise ParameterError(f"{name}: a pipe can't be read again, so that nothing can be resumed.")
         targets.check(path)
         size = path.stat().st_size if path is not None and plain else 0
-        table = open_table(
+        opened = open_table(
             file, name, layout, text, keep, compression=packed_in, size=size, unbuffered=not plain,
             policy=perturber.policy,
         )  # fmt: skip
-        stack.callback(table.close)
+        table = stack.enter_context(opened)
         journal = stack.enter_context(Journal.claim(targets.output))
         run = Run(
             perturber,

@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterable
 from typing import BinaryIO
 
 from wordveil.engines import LocalEngine
-from wordveil.errors import ParameterError, sealed
+from wordveil.errors import sealed
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey, warn_if_insecure
 from wordveil.runs.perturb_file import EngineMaker
 from wordveil.tables import Layout, open_table
 from wordveil.tables.compression import Compression
-from wordveil.tables.files import PARQUET_IS_NO_PIPE
 
 __all__ = ["perturb_pipe"]
 
@@ -47,16 +46,15 @@ def perturb_pipe(
     >>> len(out.getvalue().split())
     3
     """
-    if layout.format == "parquet":
-        raise ParameterError(PARQUET_IS_NO_PIPE)
+    layout.find_format().check_streams()
     noise = RunKey() if key is None else key
     warn_if_insecure(noise, stacklevel=4)
-    table = open_table(
+    opened = open_table(
         source, name, layout, text, keep, compression=compression, unbuffered=noise.secure,
         policy=perturber.policy,
     )  # fmt: skip
     make = engine or (lambda perturber, run_key: LocalEngine(perturber, run_key, workers))
-    with make(perturber, noise) as running:
+    with opened as table, make(perturber, noise) as running:
         target.write(table.head())
         for done in running.perturb(table.chunks(), waits=True):
             target.write(table.encode(done.chunk, done.answers))

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Final, TypeVar
+from typing import Any, BinaryIO, Final, Self, TypeVar
 
 from wordveil.policy import Policy
 from wordveil.tables.columns import described
@@ -34,11 +34,18 @@ class Source:
     """Whether rows are handed on as they come, as from a pipe."""
     policy: Policy = field(default_factory=Policy)
     """Says how long the answers are at least, and whether missing texts are answered."""
+    owned: bool = False
+    """Whether `file` was opened for this table alone, so that closing the table closes it."""
 
     @property
     def padding(self) -> int:
         """How many letters the answer to a text has at least, roughly."""
         return padded_letters(self.policy)
+
+    def close(self) -> None:
+        """Close the file if it was opened for this table alone; the caller closes any other."""
+        if self.owned:
+            self.file.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +107,14 @@ class Table(ABC):
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let go of what the table opened itself; the file that it was given stays open."""
-        return
+        """Close what was opened for this table alone; the file that it was opened from stays open."""
+        self._source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     assembled: bool = False
     """Whether the output has to be put together from what `encode` gave; else that is the output already."""

@@ -9,9 +9,11 @@ from typing import Any, BinaryIO, Final, Literal, cast
 
 from wordveil.errors import FormatError, MissingExtraError
 
-__all__ = ["Compression", "compressor", "decompressed", "packed_writer"]
+__all__ = ["COMPRESSIONS", "Compression", "compressor", "decompressed", "packed_writer"]
 
 Compression = Literal["", "gz", "zst"]
+COMPRESSIONS: Final[dict[str, Compression]] = {".gz": "gz", ".zst": "zst"}
+"""The compression that each file extension implies."""
 
 # A run of zeros unpacks to 30,000 times its size: feeding little at a time bounds what comes out at once.
 _FED_BYTES: Final = 1 << 12

@@ -10,10 +10,13 @@ from wordveil.errors import FormatError
 from wordveil.tables.base import Chunk, Columns, Source, Table, cut
 from wordveil.tables.blocks import TOO_LONG, LineError, blocks_of_lines
 from wordveil.tables.columns import missing_column, positions
+from wordveil.tables.layout import Layout
+from wordveil.tables.registry import Format, register_format
 from wordveil.tokens import LARGEST_TEXT
 
-__all__ = ["Delimited"]
+__all__ = ["Delimited", "open_delimited"]
 
+_DEFAULT_DELIMITER: Final = ","
 _INCOMPLETE: Final = "unexpected end of data"
 _NO_QUOTES: Final = "Hint: --no-quotes (quotes=False) reads quotes as ordinary letters."
 _ENDLESS: Final = "is over 16 MiB, or a quote in it is never closed."
@@ -33,15 +36,14 @@ class Delimited(Table):
     empty field. There are no nulls: an empty field is an empty text.
     """
 
-    def __init__(
-        self, source: Source, text: list[str], keep: list[str], *, delimiter: str, header: bool, quotes: bool
-    ) -> None:
+    def __init__(self, source: Source, layout: Layout, text: list[str], keep: list[str]) -> None:
         super().__init__(source)
         # The limit is the process's own; it is only ever raised.
         csv.field_size_limit(max(csv.field_size_limit(), LARGEST_TEXT + 1))
-        quoting: dict[str, Any] = {"quoting": csv.QUOTE_NONE, "quotechar": None} if not quotes else {}
-        self._rule: dict[str, Any] = {"delimiter": delimiter, "strict": True} | quoting
-        self._header, self._quotes = header, quotes
+        self._delimiter = layout.delimiter or _DEFAULT_DELIMITER
+        quoting: dict[str, Any] = {"quoting": csv.QUOTE_NONE, "quotechar": None} if not layout.quotes else {}
+        self._dialect: dict[str, Any] = {"delimiter": self._delimiter, "strict": True} | quoting
+        self._header, self._quotes = layout.header, layout.quotes
         self._carry, self._line, self._rows, self._width = "", 1, 0, 0
         # An empty file has no columns, so that none can be missing.
         self.text, self.kept = tuple(text), tuple(keep)
@@ -81,7 +83,7 @@ class Delimited(Table):
     def _parse(self, text: str) -> list[list[str]]:
         """Return the whole rows of some lines; what may go on in the next lines is carried over."""
         rows: list[list[str]] = []
-        reader = csv.reader(io.StringIO(text, newline="\n"), **self._rule)
+        reader = csv.reader(io.StringIO(text, newline="\n"), **self._dialect)
         first, before = self._line, 0
         self._carry = ""
         try:
@@ -154,16 +156,15 @@ class Delimited(Table):
         if not self._quotes:
             return self._joined(rows).encode("utf-8")
         out = _LineFeeds()
-        csv.writer(out, delimiter=self._rule["delimiter"], lineterminator="\r\n").writerows(rows)
+        csv.writer(out, delimiter=self._delimiter, lineterminator="\r\n").writerows(rows)
         return "".join(out.lines).encode("utf-8")
 
     def _joined(self, rows: list[list[str]]) -> str:
-        delimiter = self._rule["delimiter"]
-        if any(delimiter in field for row in rows for field in row):
+        if any(self._delimiter in field for row in rows for field in row):
             raise FormatError(
                 f"{self._source.name}: a word of the vocabulary holds the delimiter, and quotes are off."
             )
-        return "".join(f"{delimiter.join(row)}\n" for row in rows)
+        return "".join(f"{self._delimiter.join(row)}\n" for row in rows)
 
 
 class _LineFeeds:
@@ -190,3 +191,12 @@ def _told(error: str) -> str:
     if "expected after" in error:
         return f"something follows a closing quote. {_NO_QUOTES}"
     return f"{_ENDLESS} {_NO_QUOTES}" if "larger than field limit" in error else "is not valid CSV."
+
+
+def open_delimited(source: Source, layout: Layout, text: list[str], keep: list[str]) -> Table:
+    """Return a table with the delimiter of its layout; a format of its own needs no more than another one."""
+    return Delimited(source, layout, text, keep)
+
+
+register_format(Format("csv", "CSV", (".csv",), open_delimited, delimiter=_DEFAULT_DELIMITER))
+register_format(Format("tsv", "TSV", (".tsv", ".tab"), open_delimited, delimiter="\t"))

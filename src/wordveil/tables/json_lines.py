@@ -11,6 +11,8 @@ from wordveil.errors import FormatError
 from wordveil.tables.base import Chunk, Columns, Source, Table, cut
 from wordveil.tables.blocks import blocks_of_lines, lines_of
 from wordveil.tables.columns import missing_column
+from wordveil.tables.layout import Layout
+from wordveil.tables.registry import Format, register_format
 
 __all__ = ["JsonLines"]
 
@@ -149,3 +151,10 @@ def _written(value: Any) -> str:
     except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can tell
         written = json.dumps(value)
     return _MARKED.sub(r"\1", written) if _MARK in written else written
+
+
+def _open(source: Source, _: Layout, text: list[str], keep: list[str]) -> Table:
+    return JsonLines(source, text, keep)
+
+
+register_format(Format("jsonl", "JSON Lines", (".jsonl", ".ndjson"), _open))

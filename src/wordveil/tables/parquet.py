@@ -9,6 +9,8 @@ from wordveil.tables.arrow import bare_field, first_not_utf8
 from wordveil.tables.base import CHUNK_BYTES, CHUNK_ROWS, Chunk, Columns, Source, Table
 from wordveil.tables.blocks import TOO_LONG
 from wordveil.tables.columns import not_text, positions
+from wordveil.tables.layout import Layout
+from wordveil.tables.registry import Format, register_format
 from wordveil.tokens import LARGEST_TEXT
 
 __all__ = ["Parquet"]
@@ -186,11 +188,6 @@ class Parquet(Table):
         data = out.getvalue()
         return b"".join((len(data).to_bytes(8, "little"), group.to_bytes(8, "little"), data))
 
-    def close(self) -> None:
-        """Close what a packed file was unpacked to."""
-        if self._source.file is not self._source.raw:
-            self._source.file.close()
-
     assembled = True
 
     def assemble(self, parts: BinaryIO, target: BinaryIO) -> None:
@@ -228,3 +225,12 @@ class Parquet(Table):
     def _write_group(self, writer: Any, batches: list[Any]) -> None:
         table = self._arrow.Table.from_batches(batches, self._schema)
         writer.write_table(table, row_group_size=max(1, table.num_rows))
+
+
+def _open(source: Source, _: Layout, text: list[str], keep: list[str]) -> Table:
+    return Parquet(source, text, keep)
+
+
+register_format(
+    Format("parquet", "Parquet", (".parquet", ".pq"), _open, seekable=True, streams=False, typed=True)
+)

@@ -5,6 +5,8 @@ from typing import Final
 
 from wordveil.tables.base import Chunk, Columns, Source, Table, cut
 from wordveil.tables.blocks import blocks_of_lines, lines_of
+from wordveil.tables.layout import Layout
+from wordveil.tables.registry import Format, register_format
 
 __all__ = ["LINE", "PlainText"]
 
@@ -35,3 +37,10 @@ class PlainText(Table):
     def encode(self, chunk: Chunk, answers: Columns) -> bytes:  # noqa: ARG002  # the contract
         """Return a text a line."""
         return "".join(f"{line}\n" for line in answers[LINE]).encode("utf-8")
+
+
+def _open(source: Source, _layout: Layout, _text: list[str], _keep: list[str]) -> Table:
+    return PlainText(source)
+
+
+register_format(Format("text", "plain text", (".txt", ".text"), _open, has_columns=False))

@@ -39,8 +39,7 @@ def test_noise_is_new_each_time_unless_asked(kind: str, noisy: wv.Perturber) -> 
     texts = [row[name] for row in first + second for name in row]
     assert len(set(texts)) == 8
     seeded = [
-        rows(wv.perturb_frame(frame, perturber=noisy, text="again", stream=wv.insecure_stream(3)))
-        for _ in "ab"
+        rows(wv.perturb_frame(frame, perturber=noisy, text="again", key=wv.insecure_key(3))) for _ in "ab"
     ]
     assert seeded[0] == seeded[1]
 

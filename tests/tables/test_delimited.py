@@ -99,7 +99,7 @@ def test_a_word_with_the_delimiter_needs_quotes(tmp_path: Path) -> None:
     perturber = wv.Perturber(wv.Laplace(comma, 1.0))
     source, target = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("a,b\nx,y\n")
-    with pytest.raises(wv.FormatError, match="holds the delimiter"):
+    with pytest.raises(wv.FormatError, match="contains the delimiter"):
         wv.perturb_file(source, target, perturber=perturber, text="a", layout=Layout(quotes=False))
     wv.perturb_file(source, target, perturber=perturber, text="a")
     assert target.read_text() in ('a\n"1,000"\n', 'a\n"2,000"\n')
@@ -108,10 +108,14 @@ def test_a_word_with_the_delimiter_needs_quotes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "hint"),
     [
-        ("in.csv", b"id;message\n1;tea\n", "semicolons separate its fields, it seems: --delimiter ';'"),
-        ("in.csv", b"id\tmessage\n1\ttea\n", "tabs separate its fields, it seems: --format tsv"),
-        ("in.csv", b"id|message\n1|tea\n", "vertical bars separate its fields, it seems: --delimiter '|'"),
-        ("in.tsv", b"id,message\n1,tea\n", "commas separate its fields, it seems: --format csv"),
+        ("in.csv", b"id;message\n1;tea\n", "its fields seem to be separated by semicolons: --delimiter ';'"),
+        ("in.csv", b"id\tmessage\n1\ttea\n", "its fields seem to be separated by tabs: --format tsv"),
+        (
+            "in.csv",
+            b"id|message\n1|tea\n",
+            "its fields seem to be separated by vertical bars: --delimiter '|'",
+        ),
+        ("in.tsv", b"id,message\n1,tea\n", "its fields seem to be separated by commas: --format csv"),
     ],
 )
 def test_another_delimiter_is_recognised(

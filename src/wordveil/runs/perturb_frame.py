@@ -91,7 +91,9 @@ def _opened(frame: Any) -> Any:
             "Hint: collect() a lazy one; wv.spark.perturb takes Spark's."
         ) from None
     except (narwhals.exceptions.NarwhalsError, ValueError):
-        raise FormatError(f"{_WHERE}: has more than one column of a name. Hint: rename them.") from None
+        raise FormatError(
+            f"{_WHERE}: has more than one column with the same name. Hint: rename them."
+        ) from None
 
 
 def _bare(table: Any) -> Any:

@@ -31,7 +31,7 @@ def recognised(path: PurePath, layout: Layout, other: str | None = None) -> tupl
     name = layout.format or (other if implied is None else implied.name)
     if name is None:
         raise ParameterError(
-            f"{path}: the name does not tell the format. Hint: --format (Layout(format=…)) does: "
+            f"{path}: the extension does not name a format. Hint: --format (Layout(format=…)) takes "
             f"{', '.join(format_names())}."
         )
     return replace(layout, format=name), compression

@@ -32,7 +32,7 @@ def test_what_is_no_path(path: Any, tmp_path: Path, same: wv.Perturber) -> None:
 
 def test_pandas_columns_of_one_name(same: wv.Perturber) -> None:
     frame = pd.DataFrame([["tea", "a", "b"]], columns=["m", "Okello", "Okello"])
-    with pytest.raises(wv.FormatError, match="more than one column of a name") as caught:
+    with pytest.raises(wv.FormatError, match="more than one column with the same name") as caught:
         wv.perturb_frame(frame, perturber=same, text="m")
     assert "Okello" not in str(caught.value)
 

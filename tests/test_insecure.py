@@ -57,7 +57,7 @@ def file(perturber: wv.Perturber, folder: Path, source: Any = None) -> object:
 
 def frame(perturber: wv.Perturber, folder: Path, source: Any = None) -> object:
     table = pd.DataFrame({"m": ["tea " * 40]})
-    return wv.perturb_frame(table, perturber=perturber, text="m", stream=source and source.stream())["m"][0]
+    return wv.perturb_frame(table, perturber=perturber, text="m", key=source)["m"][0]
 
 
 def pipe(perturber: wv.Perturber, folder: Path, source: Any = None) -> object:
@@ -102,5 +102,5 @@ def test_what_is_no_source_of_noise_is_refused(wrong: Any, small: wv.Embedding, 
         perturber.perturb(["tea"], stream=wrong)
     with pytest.raises(wv.ParameterError, match="'key' parameter of perturb_file must be a RunKey"):
         wv.perturb_file(tmp_path / "in.txt", tmp_path / "out.txt", perturber=perturber, key=wrong)
-    with pytest.raises(wv.ParameterError, match="'stream' parameter of perturb_frame must be a Stream"):
-        wv.perturb_frame(pd.DataFrame({"m": ["tea"]}), perturber=perturber, text="m", stream=wrong)
+    with pytest.raises(wv.ParameterError, match="'key' parameter of perturb_frame must be a RunKey"):
+        wv.perturb_frame(pd.DataFrame({"m": ["tea"]}), perturber=perturber, text="m", key=wrong)

@@ -28,8 +28,8 @@ from wordveil.noise import sample_noise
 from wordveil.perturber import Perturber, PrivateReport
 from wordveil.policy import Policy
 from wordveil.randomness import RunKey, Stream, insecure_key, insecure_stream, secure_stream
-from wordveil.runs import FileRun, Ledger, perturb_file
-from wordveil.tables import Layout, perturb_frame
+from wordveil.runs import FileRun, Ledger, perturb_file, perturb_frame
+from wordveil.tables import Layout
 from wordveil.text_guarantee import TextGuarantee
 
 __version__ = "0.1.0"

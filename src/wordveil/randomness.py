@@ -15,9 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 from randomgen import AESCounter, ChaCha
 
-from wordveil.errors import ParameterError, PrivacyWarning, WordveilError, check_whole
+from wordveil.errors import ParameterError, PrivacyWarning, WordveilError, check_whole, parameter_error
 
-__all__ = ["RunKey", "Stream", "insecure_key", "insecure_stream", "secure_stream", "warn_if_insecure"]
+__all__ = [
+    "RunKey",
+    "Stream",
+    "checked_key",
+    "insecure_key",
+    "insecure_stream",
+    "secure_stream",
+    "warn_if_insecure",
+]
 
 _KEY_BYTES: Final = 32
 _DIRECTIONS: Final = b"directions"
@@ -248,3 +256,13 @@ def warn_if_insecure(source: Stream | RunKey, stacklevel: int = 3) -> None:
             PrivacyWarning,
             stacklevel=stacklevel,
         )
+
+
+def checked_key(key: RunKey | None, owner: str) -> RunKey:
+    """Return the key that a sealed function was called with, or a new one; warn at its caller of a seed."""
+    if key is None:
+        return RunKey()
+    if not isinstance(key, RunKey):
+        raise parameter_error("key", owner, "be a RunKey", key)
+    warn_if_insecure(key, stacklevel=5)
+    return key

@@ -234,7 +234,7 @@ def test_a_seeded_pipe_gives_what_a_seeded_file_gives(vectors: str, folder: Path
         (["in.csv", "absent/out.csv", "--text", "message"], "absent: No such folder."),
         (["in.csv", "in.csv", "--text", "message"], "in.csv is the input."),
         (["in.csv", "out.jsonl", "--text", "message"], "must be of the same format as the input, csv"),
-        (["in.csv", "out", "--text", "message"], "the name does not tell the format. Hint: --format"),
+        (["in.csv", "out", "--text", "message"], "the extension does not name a format. Hint: --format"),
         (["in.csv", "out.csv", "--text", "message", "--delimiter", "ab"], "delimiter must be one character"),
         (["in.csv", "out.csv", "--text", "message", "--workers", "0"], "--workers must be"),
         (["in.csv", "out.csv", "--text", "message", "--master", "local"], "--master is for Spark"),
@@ -244,7 +244,7 @@ def test_a_seeded_pipe_gives_what_a_seeded_file_gives(vectors: str, folder: Path
         (["in.csv", "out.csv", "--text", "message", "--keep", "message"], "both perturbed and kept"),
         (["in.csv", "out.csv", "--text", "message", "--config", "absent.toml"], "absent.toml: No such file"),
         (["in.csv", "-", "--text", "message", "--format", "parquet"], "Parquet can't go through a pipe"),
-        (["-", "out", "--text", "message"], "the name does not tell the format"),
+        (["-", "out", "--text", "message"], "the extension does not name a format"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line(

@@ -54,11 +54,20 @@ def test_the_ledger_knows_the_content_again(
     """0.1.0 did not note whether its noise was secure, so the sum of the promises is void."""
     shutil.copy(DATA / "in.csv", tmp_path / "in.csv")
     perturber = wv.Perturber(wv.Laplace(embedding, 1.0))
-    with pytest.raises(wv.ParameterError, match=r"perturbed before, 2 times.*promise nothing: release 1 of 3"):
-        wv.perturb_file(tmp_path / "in.csv", tmp_path / "out.csv", perturber=perturber, text="m", ledger=ledger)
+    with pytest.raises(
+        wv.ParameterError, match=r"perturbed before, 2 times.*promise nothing: release 1 of 3"
+    ):
+        wv.perturb_file(
+            tmp_path / "in.csv", tmp_path / "out.csv", perturber=perturber, text="m", ledger=ledger
+        )
     with pytest.warns(wv.PrivacyWarning, match="promise nothing"):
         wv.perturb_file(
-            tmp_path / "in.csv", tmp_path / "out.csv", perturber=perturber, text="m", ledger=ledger, again=True
+            tmp_path / "in.csv",
+            tmp_path / "out.csv",
+            perturber=perturber,
+            text="m",
+            ledger=ledger,
+            again=True,
         )
     assert [entry.number for entry in ledger.entries()] == [1, 2, 3]
 

@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 
 from wordveil.errors import MachineError
 from wordveil.runs.paths import open_binary
-from wordveil.tables import Format, Layout
+from wordveil.tables import Layout
 from wordveil.tables.compression import Compression
 from wordveil.tables.files import recognised
 
@@ -19,7 +19,7 @@ __all__ = ["opened"]
 
 @contextmanager
 def opened(
-    source: str, layout: Layout, *, other: Format | None = None
+    source: str, layout: Layout, *, other: str | None = None
 ) -> Iterator[tuple[BinaryIO, str, Layout, Compression]]:
     """Yield the open file, its name for errors, its layout and its compression; `-` is standard input.
 

@@ -15,7 +15,7 @@ from wordveil.mechanisms import Mechanism, make_mechanism, mechanism_class
 from wordveil.mechanisms.registry import parsed_options
 from wordveil.nearest.devices import DeviceName, has_gpu
 from wordveil.policy import Policy
-from wordveil.tables import Format, Layout
+from wordveil.tables import Layout, format_names
 
 __all__ = [
     "INPUT",
@@ -68,8 +68,13 @@ Device = Annotated[
 ]
 INPUT: Final = "Input and output"
 FormatOption = Annotated[
-    Format | None,
-    typer.Option("--format", help="The format, if the names do not tell it.", rich_help_panel=INPUT),
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="|".join(format_names()),
+        help="The format, if the names do not tell it.",
+        rich_help_panel=INPUT,
+    ),
 ]
 Delimiter = Annotated[
     str | None,
@@ -132,7 +137,7 @@ def chosen_device(device: DeviceName) -> DeviceName:
     return "cpu"
 
 
-def make_layout(format: Format | None, delimiter: str | None, no_header: bool, no_quotes: bool) -> Layout:
+def make_layout(format: str | None, delimiter: str | None, no_header: bool, no_quotes: bool) -> Layout:
     """Return the layout that the options ask for; a tab is hard to type, so that it has a name."""
     mark = "\t" if delimiter in ("tab", "\\t") else delimiter
     return Layout(format, mark, not no_header, not no_quotes)

@@ -35,7 +35,7 @@ from wordveil.errors import (
 )
 from wordveil.nearest.threads import one_thread
 from wordveil.perturber import Perturber
-from wordveil.randomness import RunKey, warn_if_insecure
+from wordveil.randomness import RunKey, checked_key
 from wordveil.tables.base import CHUNK_BYTES, Chunk, padded_letters
 from wordveil.tables.columns import checked_names, not_text, positions
 
@@ -76,10 +76,7 @@ def perturb(
     """
     if not isinstance(perturber, Perturber):
         raise parameter_error("perturber", "perturb", "be a Perturber", perturber)
-    if key is not None:
-        if not isinstance(key, RunKey):
-            raise parameter_error("key", "perturb", "be a RunKey", key)
-        warn_if_insecure(key, stacklevel=4)
+    key = checked_key(key, "perturb")
     types = library().sql.types
     chosen, kept = checked_names(text, keep)
     if not chosen:
@@ -90,7 +87,7 @@ def perturb(
         if not isinstance(frame.schema[name].dataType, types.StringType):
             raise not_text(name, _WHERE, frame.schema[name].dataType.typeName())
     _check_encryption(frame.sparkSession)
-    run = _Broadcasts.of(frame.sparkSession, perturber, RunKey() if key is None else key)
+    run = _Broadcasts.of(frame.sparkSession, perturber, key)
     picked = frame.select([f"`{name.replace('`', '``')}`" for name in names])
     # Spark's own mapInArrow stumbles over names with dots, so they are numbers on the way.
     plain = picked.toDF(*map(str, range(len(names))))

@@ -79,10 +79,13 @@ def load_labelled(
 
 def _read(path: Path, layout: Layout, text: str, label: str, positive: str | None) -> LabelledTexts:
     found, compression = recognised(path, layout)
-    if found.format in ("parquet", "text"):
+    table_format = found.find_format()
+    if table_format.typed or not table_format.has_columns:  # no labels that can be read as text
         raise FormatError(f"{path}: labelled texts must be CSV, TSV or JSON Lines.")
-    with path.open("rb") as file:
-        table = open_table(file, str(path), found, text, label, compression=compression)
+    with (
+        path.open("rb") as file,
+        open_table(file, str(path), found, text, label, compression=compression) as table,
+    ):
         texts: list[str] = []
         labels: list[str] = []
         for chunk in table.chunks():

@@ -9,7 +9,7 @@ from wordveil.engines import EngineMaker, engine_maker
 from wordveil.errors import ParameterError, parameter_error, sealed
 from wordveil.folders import checked_path
 from wordveil.perturber import Perturber
-from wordveil.randomness import RunKey, warn_if_insecure
+from wordveil.randomness import RunKey, checked_key
 from wordveil.runs.journal import Journal
 from wordveil.runs.ledger import Ledger
 from wordveil.runs.paths import Input, Targets, open_binary
@@ -85,10 +85,7 @@ def perturb_file(
     """
     if not isinstance(perturber, Perturber):
         raise parameter_error("perturber", "perturb_file", "be a Perturber", perturber)
-    if key is not None:
-        if not isinstance(key, RunKey):
-            raise parameter_error("key", "perturb_file", "be a RunKey", key)
-        warn_if_insecure(key, stacklevel=4)
+    key = checked_key(key, "perturb_file")
     make_engine = engine or engine_maker("local", workers=workers)
     targets = Targets.of(checked_path(target, "target", "perturb_file"))
     path = None if hasattr(source, "read") else checked_path(source, "source", "perturb_file")
@@ -101,18 +98,18 @@ def perturb_file(
             raise ParameterError(f"{name}: a pipe can't be read again, so that nothing can be resumed.")
         targets.check(path)
         size = path.stat().st_size if path is not None and plain else 0
-        table = open_table(
+        opened = open_table(
             file, name, layout, text, keep, compression=packed_in, size=size, unbuffered=not plain,
             policy=perturber.policy,
         )  # fmt: skip
-        stack.callback(table.close)
+        table = stack.enter_context(opened)
         journal = stack.enter_context(Journal.claim(targets.output))
         run = Run(
             perturber,
             table,
             journal,
             targets,
-            key=RunKey() if key is None else key,
+            key=key,
             make_engine=make_engine,
             packed=packed_out,
             input=Input(path, name) if path is not None and plain else None,

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterable
 from typing import BinaryIO
 
 from wordveil.engines import EngineMaker, engine_maker
-from wordveil.errors import ParameterError, sealed
+from wordveil.errors import sealed
 from wordveil.perturber import Perturber
-from wordveil.randomness import RunKey, warn_if_insecure
+from wordveil.randomness import RunKey, checked_key
 from wordveil.tables import Layout, open_table
 from wordveil.tables.compression import Compression
-from wordveil.tables.files import PARQUET_IS_NO_PIPE
 
 __all__ = ["perturb_pipe"]
 
@@ -46,16 +45,14 @@ def perturb_pipe(
     >>> len(out.getvalue().split())
     3
     """
-    if layout.format == "parquet":
-        raise ParameterError(PARQUET_IS_NO_PIPE)
-    noise = RunKey() if key is None else key
-    warn_if_insecure(noise, stacklevel=4)
-    table = open_table(
+    layout.find_format().check_streams()
+    noise = checked_key(key, "perturb_pipe")
+    opened = open_table(
         source, name, layout, text, keep, compression=compression, unbuffered=noise.secure,
         policy=perturber.policy,
     )  # fmt: skip
     make_engine = engine or engine_maker("local", workers=workers)
-    with make_engine(perturber, noise) as running:
+    with opened as table, make_engine(perturber, noise) as running:
         target.write(table.head())
         for done in running.perturb(table.chunks(), waits=True):
             target.write(table.encode(done.chunk, done.answers))

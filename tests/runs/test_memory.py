@@ -86,12 +86,12 @@ def test_parquet_whose_sizes_mislead(write: Callable[[Path, int], None], tmp_pat
 @pytest.mark.parametrize("write", [csv, jsonl, parquet])
 def test_records_of_a_mebibyte(write: Callable[[Path, int], None], keep: str, tmp_path: Path) -> None:
     source = tmp_path / f"in.{write.__name__}"
-    write(source, 100)
+    write(source, 200)
     few = peak(source, keep)
-    write(source, 250)
+    write(source, 400)
     many = peak(source, keep)
     assert many < LIMIT
-    assert many < few + (40 << 20)  # 150 records more would show
+    assert many < few + (60 << 20)  # 200 records more would show
 
 
 def test_texts_that_are_padded_very_far(tmp_path: Path) -> None:

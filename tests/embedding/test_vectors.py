@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 import wordveil as wv
-from wordveil.embedding.vectors import is_plain_word
+from wordveil.embedding.checks import is_plain_word
 
 WORDS = ["cat", "dog", "car", "bus"]
 VECTORS = [[1.0, 0.1, 0.0], [0.9, 0.2, 0.1], [0.0, 1.0, -1.0], [0.1, 0.9, -1.2]]

@@ -277,7 +277,7 @@ def test_an_integer_screen_without_a_part_of_its_bound_would_be_wrong(
 def test_the_integer_screen_comes_when_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     draws = np.random.default_rng(9)
     rows, points = draws.normal(size=(2000, 8)), draws.normal(size=(100, 8))
-    monkeypatch.setattr(automatic, "_FEW", 150)
+    monkeypatch.setattr(automatic, "_FEW_POINTS", 150)
     made = AutomaticSearch(rows)
     first = made.nearest(points)
     assert isinstance(made.prepare(0), SingleSearch)
@@ -383,7 +383,7 @@ def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("cores", [1, 2, 5])
 def test_threads_change_no_answer(glove: wv.Embedding, cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "all_cores", lambda: cores)
-    monkeypatch.setattr(automatic, "_FEW", 0)
+    monkeypatch.setattr(automatic, "_FEW_POINTS", 0)
     mechanism = wv.Mahalanobis(glove.project(8), 5.0, 1.0)
     ids = np.random.default_rng(1).integers(-1, len(glove), 8000)
     answers = mechanism.perturb_ids(ids, stream=wv.insecure_stream(3))
@@ -421,14 +421,14 @@ def test_a_fast_search_that_fails_is_done_without(monkeypatch: pytest.MonkeyPatc
 def test_who_has_much_to_search_for_waits_for_the_fast_search(monkeypatch: pytest.MonkeyPatch) -> None:
     made = AutomaticSearch(np.random.default_rng(9).normal(size=(2000, 8)))
     begun, go = Event(), Event()
-    fast = automatic._fast
+    fast = automatic._fast_search
 
     def slow(*given: Any) -> Any:
         begun.set()
         go.wait(10)
         return fast(*given)
 
-    monkeypatch.setattr(automatic, "_fast", slow)
+    monkeypatch.setattr(automatic, "_fast_search", slow)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(made.prepare, 10**6)
         begun.wait(10)

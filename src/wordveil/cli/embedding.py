@@ -13,13 +13,7 @@ from wordveil.cli.console import note, output, reading_progress
 from wordveil.cli.options import Json
 from wordveil.embedding import Embedding, Provenance, load_embedding, open_store
 from wordveil.embedding.arrays import row_norms
-from wordveil.embedding.catalog import (
-    DEFAULT_NAME,
-    Entry,
-    check_new_name,
-    entries,
-    import_embedding,
-)
+from wordveil.embedding.catalog import DEFAULT_NAME, Entry, check_new_name, entries, import_embedding
 from wordveil.embedding.formats import Format, ReadOptions, read_embedding
 from wordveil.embedding.formats.numpy_files import read_word_list
 from wordveil.embedding.store import StoreDtype

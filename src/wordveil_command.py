@@ -1,4 +1,4 @@
-"""The entry of the command `wordveil`: so small that Ctrl-C is heard while all else is loading."""
+"""The entry point of the command `wordveil`: small, so Ctrl-C is handled while everything else loads."""
 
 import os
 import signal
@@ -9,23 +9,26 @@ from types import FrameType
 
 __all__ = ["main"]
 
-_INTERRUPTED = 130
+_INTERRUPTED = 130  # the convention of shells: 128 plus the number of SIGINT
+# Longer than cleaning up takes; shorter than a person waits before concluding that the first Ctrl-C was lost.
 _AGAIN_SECONDS = 5.0
 
 
 def main() -> int:
     """Load the command line and run it."""
-    _fill_standard_files()
+    _replace_closed_standard_files()
     pressed: list[float] = []
 
     def stop(*_: int | FrameType | None) -> None:
         now = time.monotonic()
-        # Pressed again at once, it would interrupt the cleaning up; later, the first was not heard.
+        # A second Ctrl-C shortly after the first would interrupt the cleanup; a later one is a new request.
         if not pressed or now - pressed[-1] > _AGAIN_SECONDS:
             pressed.append(now)
             raise KeyboardInterrupt
 
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else somebody chose to ignore Ctrl-C
+    if (
+        signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    ):  # otherwise the caller chose to ignore Ctrl-C
         signal.signal(signal.SIGINT, stop)
     try:
         from wordveil.cli.main import main as run
@@ -35,15 +38,15 @@ def main() -> int:
         code = _INTERRUPTED
         _say_stopped()
     finally:
-        # What is left is the end of the interpreter, in which Ctrl-C would only make a noise.
+        # While the interpreter shuts down, Ctrl-C would only print a traceback.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     return code
 
 
-def _fill_standard_files() -> None:
-    """Put something harmless where standard input, output or error was closed.
+def _replace_closed_standard_files() -> None:
+    """Open the null device in place of a closed standard input, output or error.
 
-    Otherwise the next file that is opened would get its number, and what a library writes there with it.
+    Otherwise the next file to be opened would get that number, and whatever a library writes there.
     """
     for number in range(3):
         try:
@@ -55,6 +58,6 @@ def _fill_standard_files() -> None:
 
 
 def _say_stopped() -> None:
-    with suppress(OSError, ValueError):  # nobody may listen
+    with suppress(OSError, ValueError):  # standard error may be closed
         sys.stderr.write("wordveil: stopped.\n")
         sys.stderr.flush()

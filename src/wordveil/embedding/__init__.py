@@ -1,9 +1,10 @@
-"""Public words and vectors: in memory, on disk, by name."""
+"""Public words and vectors: in memory, on disk and by name."""
 
 from wordveil.embedding.catalog import load_embedding
 from wordveil.embedding.formats import from_gensim, from_spacy, read_embedding
+from wordveil.embedding.provenance import Provenance
 from wordveil.embedding.store import open_store, save_store
-from wordveil.embedding.vectors import Embedding, Provenance
+from wordveil.embedding.vectors import Embedding
 
 __all__ = [
     "Embedding",

@@ -37,11 +37,11 @@ def test_same_noise_for_every_word_and_float64_sums(mechanism: wv.Mahalanobis) -
 
 def test_the_search_is_handed_the_very_sums(mechanism: wv.Mahalanobis) -> None:
     class Recorder(BruteSearch):
-        def nearest(self, points: np.ndarray) -> np.ndarray:
+        def _find(self, points: np.ndarray, norms: np.ndarray) -> np.ndarray:
             self.points = points
             return np.zeros(len(points), dtype=np.int64)
 
-    recorder = Recorder(np.zeros((1, 1)))
+    recorder = Recorder(np.zeros((1, 6)))
 
     class Recorded(wv.Mahalanobis):
         _search = property(lambda _: recorder)

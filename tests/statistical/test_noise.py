@@ -122,9 +122,10 @@ def test_no_noise_is_used_twice_across_the_blocks_of_a_mechanism(glove: wv.Embed
         block, threaded = 1000, True
 
         def __init__(self) -> None:
+            super().__init__(np.zeros((1, 3)))
             self.points: list[np.ndarray] = []
 
-        def nearest(self, points: np.ndarray) -> np.ndarray:
+        def _find(self, points: np.ndarray, norms: np.ndarray) -> np.ndarray:
             self.points.append(points.copy())
             return np.zeros(len(points), dtype=np.int64)
 

@@ -1,6 +1,5 @@
 """Noise added to the vector of a word, then the nearest word: the Mahalanobis and the Laplace mechanism."""
 
-import threading
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Final
@@ -17,7 +16,6 @@ from wordveil.mechanisms.places import places_of
 from wordveil.metric import Metric
 from wordveil.nearest import NearestSearch
 from wordveil.nearest.devices import DeviceName, check_device
-from wordveil.nearest.threads import in_threads
 from wordveil.noise import check_epsilon, eigen_noise
 from wordveil.randomness import Stream
 
@@ -119,23 +117,7 @@ class Mahalanobis(Mechanism):
         return noise
 
     def _perturb(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.int64]:
-        answers = np.empty(len(ids), dtype=np.int64)
-        search = self._search.prepare(len(ids))
-        size = search.block
-        starts, turn = iter(range(0, len(ids), size)), threading.Lock()
-
-        def work() -> bool:
-            with turn:  # so that blocks get their noise in their order, whatever thread draws it
-                start = next(starts, None)
-                if start is None:
-                    return False
-                block = slice(start, start + size)
-                points = self._noisy_points(ids[block], stream)
-            answers[block] = search.nearest(points)
-            return True
-
-        in_threads(work, -(-len(ids) // size) if search.threaded else 1)
-        return answers
+        return self._search.nearest_of(len(ids), lambda block: self._noisy_points(ids[block], stream))
 
     @cached_property
     def guarantee(self) -> MetricGuarantee:

@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.embedding import Embedding
-from wordveil.embedding.arrays import locked
+from wordveil.embedding.arrays import locked, row_blocks
 from wordveil.nearest import AutomaticSearch, NearestSearch
 from wordveil.nearest.devices import DeviceName
 from wordveil.shared import PerEmbedding
 
 __all__ = ["Places", "places_of"]
 
-_BLOCK_ROWS: Final = 4096  # 10 MB of float64 at 300 dimensions
 _shared: Final = PerEmbedding["Places"](most=1)
 
 
@@ -61,9 +60,8 @@ def _rotated(embedding: Embedding) -> NDArray[np.float64]:
     embedding.verify()
     vectors, axes = embedding.vectors, embedding.spectrum.axes
     rows = np.empty((len(vectors) + 1, embedding.dim))
-    for start in range(0, len(vectors), _BLOCK_ROWS):
-        stop = min(start + _BLOCK_ROWS, len(vectors))
-        rows[start:stop] = vectors[start:stop].astype(np.float64) @ axes
+    for block in row_blocks(len(vectors)):
+        rows[block] = vectors[block].astype(np.float64) @ axes
     # A product may round equal rows differently in different blocks; equal words must stay equal.
     firsts: dict[bytes, int] = {}
     for row, vector in enumerate(vectors + np.float32(0.0)):  # so that -0.0 is 0.0

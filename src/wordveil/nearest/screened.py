@@ -1,6 +1,5 @@
 """Fast and exact: a product of small integers as a screen, with certified bounds of its rounding."""
 
-import threading
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -11,7 +10,7 @@ from wordveil.errors import MachineError
 from wordveil.nearest.integers import ZERO, IntegerProduct, SingleProduct, largest_code
 from wordveil.nearest.kernels import STRIP, collect, resolve
 from wordveil.nearest.search import NearestSearch, close_tolerance, power_of_two
-from wordveil.nearest.threads import Scratch, in_threads
+from wordveil.nearest.threads import Scratch
 
 __all__ = ["ScreenedSearch"]
 
@@ -146,22 +145,6 @@ class ScreenedSearch(NearestSearch):
         ScreenedSearch.__init__(self, state["rows"])
 
     def _find(self, points: Floats, norms: Floats) -> Ints:
-        answers = np.empty(len(points), dtype=np.int64)
-        starts, lock = iter(range(0, len(points), _BLOCK)), threading.Lock()
-
-        def work() -> bool:
-            with lock:
-                start = next(starts, None)
-            if start is None:
-                return False
-            block = slice(start, start + _BLOCK)
-            answers[block] = self._nearest_of_block(points[block], norms[block])
-            return True
-
-        in_threads(work, -(-len(points) // _BLOCK))
-        return answers
-
-    def _nearest_of_block(self, points: Floats, norms: Floats) -> Ints:
         shrink = min(1.0, float(power_of_two(np.array(norms.max() * self._scale))))
         rotated = self._rotate.of((points * (self._scale * shrink)).astype(np.float32))
         # Points with similar largest coordinates can share a step at little loss.

@@ -5,14 +5,16 @@ its tolerance covers its own rounding and that of the canonical distance. The re
 here.
 """
 
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import ClassVar, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import ParameterError
+from wordveil.nearest.threads import in_threads
 
 __all__ = ["NearestSearch", "canonical_distances", "close_tolerance", "in_pairs", "power_of_two"]
 
@@ -85,13 +87,48 @@ class NearestSearch(ABC):
 
     @abstractmethod
     def _find(self, points: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the index of the row nearest to each of the checked points."""
+        """Return the index of the row nearest to each of the checked points; at most `block` if threaded."""
 
     def nearest(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the index of the row nearest to each point. The points may have any memory layout.
 
         Memory does not grow with the number of points, unless they must be copied to another layout.
         """
+        search = self.prepare(len(points))
+        size = search.block if search.threaded else max(1, len(points))
+        return search._in_blocks(len(points), size, lambda block: points[block])
+
+    def nearest_of(
+        self, count: int, make_points: Callable[[slice], NDArray[np.float64]]
+    ) -> NDArray[np.int64]:
+        """Return the index of the row nearest to each of `count` points, which are made one block at a time.
+
+        Blocks are made in their order, one after the other, whatever thread asks for them.
+        """
+        search = self.prepare(count)
+        return search._in_blocks(count, search.block, make_points)
+
+    def _in_blocks(
+        self, count: int, size: int, make_points: Callable[[slice], NDArray[np.float64]]
+    ) -> NDArray[np.int64]:
+        answers = np.empty(count, dtype=np.int64)
+        starts, turn = iter(range(0, count, size)), threading.Lock()
+
+        def work() -> bool:
+            with turn:
+                start = next(starts, None)
+                if start is None:
+                    return False
+                block = slice(start, min(start + size, count))
+                points = make_points(block)
+            answers[block] = self._find(*self._checked(points))
+            return True
+
+        in_threads(work, -(-count // size) if self.threaded else 1)
+        return answers
+
+    def _checked(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return points in the memory layout that searches need, and their norms."""
         if points.ndim != 2 or points.shape[1] != self._rows.shape[1] or points.dtype != np.float64:
             raise ParameterError(
                 f"The points to search for must be a float64 table of {self._rows.shape[1]} columns."
@@ -100,7 +137,7 @@ class NearestSearch(ABC):
         norms = np.sqrt(np.einsum("ij,ij->i", points, points))
         if not np.isfinite(norms).all():
             raise ParameterError("The points to search for must be finite, and their squares too.")
-        return self._find(points, norms)
+        return points, norms
 
     def prepare(self, count: int) -> "NearestSearch":  # noqa: ARG002  # subclasses use it
         """Return the search to use for `count` points."""

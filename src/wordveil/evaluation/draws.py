@@ -3,13 +3,13 @@
 For a word w, a direction X on the unit sphere and a radius Y, the noise is Z = (Y/ε)·T·X, and the answer is
 the word u with the smallest D²(w, u) - 2(Y/ε)·(a_u - a_w), where a = Φ·T·X. The words of a block share their
 directions: one matrix product gives all a, another gives all D², and a draw is a multiply-add and an argmin
-over the vocabulary. Only a u with D² ≤ 2(Y/ε)·(max a - a_w) can win; at a large ε few do. Every word and draw
+over the vocabulary. Only a u with D² ≤ 2(Y/ε)·(max a - a_w) can win: few at a large ε. Every word and draw
 has its own radius.
 """
 
 import math
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ __all__ = ["Counts", "Floats", "Ints", "Table"]
 _LARGEST_BLOCK: Final = 128
 # One list of candidates serves a whole block if it has at most a 20th of the vocabulary, else each word gets
 # its own. Those are used below a third of the vocabulary: gathering scattered entries is slower than
-# reading all of them in order. Both trade speed only, never an answer.
+# reading all of them in order. Both affect speed only.
 _SHARED_LIST: Final = 20
 _OWN_LIST: Final = 3
 # Bounds are widened for the rounding of float32 (6e-8 per operation, some 300 terms): a wider bound only
@@ -106,7 +106,7 @@ class Table:
                 along = (directions[piece] * root).astype(np.float32) @ self._rows.T
                 for epsilon, value in enumerate(self._grid.epsilons):
                     steps = (2.0 * radii[:, piece] / value).astype(np.float32)
-                    nearest = _nearest(own, squares, along, steps, self._tiny)
+                    nearest = _nearest(_Scores(own, squares, along, steps, self._tiny))
                     answers[epsilon, :, piece] = self._first[nearest]
             for epsilon in range(len(self._grid.epsilons)):
                 yield lam, epsilon, answers[epsilon]
@@ -145,55 +145,56 @@ class Table:
             yield points.reshape(-1, points.shape[-1]), answers.ravel()
 
 
-def _nearest(
-    own: Ints,
-    squares: NDArray[np.float32],
-    along: NDArray[np.float32],
-    steps: NDArray[np.float32],
-    tiny: float,
-) -> Ints:
-    """Return the answers, (words, draws): the argmin of squares - step·along, over the words that can win.
+class _Scores(NamedTuple):
+    """The parts of the scores of a block: word u scores squares[w, u] - steps[w, draw]·along[draw, u].
+
+    `own` are the places of the words w, and `tiny` is the rounding that bounds must allow for.
+    """
+
+    own: Ints
+    squares: NDArray[np.float32]
+    along: NDArray[np.float32]
+    steps: NDArray[np.float32]
+    tiny: float
+
+
+def _nearest(scores: _Scores) -> Ints:
+    """Return the answers, (words, draws): the words u with the smallest scores, over those that can win.
 
     Let t be the word furthest along the direction of a draw. Another word u can win only if a_u is at least
     a_t - D²(w, t)/step. At a small ε few words are left, the same ones for the whole block.
     """
+    squares, steps = scores.squares, scores.steps
     answers = np.empty(steps.shape, np.int64)
     unpruned: list[int] = []
-    for draw, line in enumerate(along):
+    for draw, line in enumerate(scores.along):
         top = int(line.argmax())
         bound = float(line[top]) - float((squares[:, top] / steps[:, draw]).max()) * _SLACK
-        candidates = np.flatnonzero(line >= bound - tiny)
+        candidates = np.flatnonzero(line >= bound - scores.tiny)
         if len(candidates) * _SHARED_LIST > len(line):
             unpruned.append(draw)
             continue
-        scores = squares[:, candidates] - steps[:, draw, None] * line[candidates]
-        answers[:, draw] = candidates[scores.argmin(axis=1)]
+        values = squares[:, candidates] - steps[:, draw, None] * line[candidates]
+        answers[:, draw] = candidates[values.argmin(axis=1)]
     if unpruned:
-        _nearest_by_word(own, squares, along, steps, np.array(unpruned), answers, tiny)
+        _fill_by_word(answers, scores, np.array(unpruned))
     return answers
 
 
-def _nearest_by_word(
-    ids: Ints,
-    squares: NDArray[np.float32],
-    along: NDArray[np.float32],
-    steps: NDArray[np.float32],
-    draws: Ints,
-    answers: Ints,
-    tiny: float,
-) -> None:
+def _fill_by_word(answers: Ints, scores: _Scores, draws: Ints) -> None:
     """Fill in the answers to these draws, word by word: only a u with D² ≤ step·(max a - a_w) can win."""
-    most = along[draws].max(axis=1)
+    along = scores.along
+    furthest = along[draws].max(axis=1)
     buffer = np.empty(along.shape[1], np.float32)
-    for word, own in enumerate(ids.tolist()):
-        word_steps, row = steps[word, draws], squares[word]
-        bound = float((word_steps * (most - along[draws, own])).max()) * _SLACK + tiny
-        candidates = np.flatnonzero(row <= bound)
-        if len(candidates) * _OWN_LIST < len(row):
-            scores = row[candidates] - word_steps[:, None] * along[draws[:, None], candidates]
-            answers[word, draws] = candidates[scores.argmin(axis=1)]
+    for word, own in enumerate(scores.own.tolist()):
+        steps, squares = scores.steps[word, draws], scores.squares[word]
+        bound = float((steps * (furthest - along[draws, own])).max()) * _SLACK + scores.tiny
+        candidates = np.flatnonzero(squares <= bound)
+        if len(candidates) * _OWN_LIST < len(squares):
+            values = squares[candidates] - steps[:, None] * along[draws[:, None], candidates]
+            answers[word, draws] = candidates[values.argmin(axis=1)]
             continue
-        for draw, step in zip(draws.tolist(), word_steps, strict=True):
+        for draw, step in zip(draws.tolist(), steps, strict=True):
             np.multiply(along[draw], -step, out=buffer)
-            np.add(buffer, row, out=buffer)
+            np.add(buffer, squares, out=buffer)
             answers[word, draw] = buffer.argmin()

@@ -19,37 +19,31 @@ __all__ = ["density_facts", "density_table", "write_density"]
 
 def density_table(name: str, density: Density, *, compare: bool) -> StatTable:
     """Return the table of the paper's appendix; `compare` adds rows for the paper's own data sets."""
-    rows = [
-        (
-            name,
-            f"{density.records:,}",
-            f"{density.words_mean:.1f} ± {density.words_deviation:.1f}",
-            f"{density.vocabulary:,}",
-            f"{density.spread:.2f}",
-            f"{density.extremes:.2f}",
-            f"{density.share:.2%}",
-        )
-    ]
+    facts = density_facts(name, density)
+    rows = [_row(name, facts, density.words_mean, density.words_deviation)]
     if compare:
-        for title, values in paper()["density"].items():
-            mean, deviation = values["words_a_record"]
-            rows.append(
-                (
-                    f"the paper's {title}",
-                    f"{values['records']:,}",
-                    f"{mean:.1f} ± {deviation:.1f}",
-                    f"{values['vocabulary']:,}",
-                    f"{values['d_max_over_d_min']:.2f}",
-                    f"{values['sparsest_over_densest']:.2f}",
-                    f"{values['share_with_sparsest']:.2%}",
-                )
-            )
+        rows += [
+            _row(f"the paper's {title}", values, *values["words_a_record"])
+            for title, values in paper()["density"].items()
+        ]
     header = (
         "texts", "records", "words per record", "vocabulary", "d_max/d_min",
         f"sparsest {density.extreme_words} / densest {density.extreme_words}",
         f"records with a given one of the sparsest {density.extreme_words}",
     )  # fmt: skip
     return StatTable("How densely the words of these texts lie", header, tuple(rows))
+
+
+def _row(name: str, facts: dict[str, Any], words_mean: float, words_deviation: float) -> tuple[str, ...]:
+    return (
+        name,
+        f"{facts['records']:,}",
+        f"{words_mean:.1f} ± {words_deviation:.1f}",
+        f"{facts['vocabulary']:,}",
+        f"{facts['d_max_over_d_min']:.2f}",
+        f"{facts['sparsest_over_densest']:.2f}",
+        f"{facts['share_with_sparsest']:.2%}",
+    )
 
 
 def density_facts(name: str, density: Density) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from wordveil.nearest.screened import ScreenedSearch
 
 FAST = {"integers": ScreenedSearch, "float32": SingleSearch}
 EPSILONS = (1.0, 5.0, 10.0, 20.0, 40.0)
-BLOCK = 10_000  # queries at once: the float64 oracle needs words × 8 bytes for each
+BLOCK = 10_000  # queries at once: bounds memory, and is enough for every search to use all cores
 
 
 def main() -> None:

@@ -252,9 +252,8 @@ def by_signal(
         writer.stdout.close()
         if number is not None:
             time.sleep(seconds)
-            presses = (
-                random.choice((1, 1, 3, 8)) if number == signal.SIGINT else 1
-            )  # people press Ctrl-C again
+            # People press Ctrl-C more than once.
+            presses = random.choice((1, 1, 3, 8)) if number == signal.SIGINT else 1
             for _ in range(presses):
                 process.send_signal(number)
                 time.sleep(random.random() * 0.05)

@@ -188,7 +188,7 @@ def test_grids_are_checked(bad: dict[str, Any]) -> None:
 
 def test_texts_without_words_to_learn_from(glove: wv.Embedding) -> None:
     empty = LabelledTexts("synthetic", ["?!"] * 8, [True] * 4 + [False] * 4, "1", "0")
-    with pytest.raises(wv.FormatError, match="hold no words"):
+    with pytest.raises(wv.FormatError, match="contain no words"):
         utility(empty, glove, UtilityGrid((1.0,), (0.0,), 2))
 
 

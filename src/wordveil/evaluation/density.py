@@ -88,7 +88,7 @@ def text_density(embedding: Embedding, texts: Iterable[str]) -> Density:
         record_counts[np.unique(in_vocabulary)] += 1
     used = np.flatnonzero(record_counts)
     if len(used) < 2:
-        raise FormatError("The texts hold fewer than two words of the vocabulary.")
+        raise FormatError("The texts contain fewer than two words of the vocabulary.")
     used_words = Embedding(
         [embedding.words[i] for i in used.tolist()], embedding.vectors[used], public=embedding.public
     )

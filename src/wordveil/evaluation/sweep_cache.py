@@ -18,7 +18,7 @@ from wordveil.folders import user_folder
 
 __all__ = ["load_or_draw", "sweep_folder", "user_sweeps"]
 
-_VERSION: Final = 2  # raised when the same settings give other draws, so that older blocks are not read
+_VERSION: Final = 2  # raised when the same settings give other draws, so older blocks are not read
 
 
 def user_sweeps() -> Path:

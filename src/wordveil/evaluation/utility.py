@@ -104,7 +104,7 @@ def utility(
     labels = np.array(data.labels)
     splits = [_split(labels, grid.seed, number) for number in range(grid.repetitions)]
     if not all(any(plain[i] for i in train_rows.tolist()) for train_rows, _ in splits):
-        raise FormatError("The texts to learn from hold no words.")
+        raise FormatError("The texts to learn from contain no words.")
     fits = Fits()
 
     def score(train: list[str], test: list[str], rows: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Scores:

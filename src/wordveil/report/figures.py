@@ -1,4 +1,4 @@
-"""The figures of the experiments. Colours, marks and dashes can be told apart by everyone, also in grey."""
+"""The figures of the experiments, in colours, marks and dashes that stay distinct in grey."""
 
 import io
 from collections.abc import Sequence

@@ -52,8 +52,8 @@ PictureSeed = Annotated[
     typer.Option(
         "--seed",
         metavar="N",
-        help="Makes the picture repeatable: which of the texts' words it shows, and their draws. "
-        "The picture is not for release if the texts are private.",
+        help="Makes the figure repeatable: which of the texts' words it shows, and their draws. "
+        "The figure is not for release if the texts are private.",
     ),
 ]
 TextSeed = Annotated[
@@ -131,11 +131,9 @@ def density(
     no_header: NoHeader = False,
     no_quotes: NoQuotes = False,
     embedding: EmbeddingName = DEFAULT_NAME,
-    epsilon: Annotated[float, typer.Option(help="ε of the picture.")] = 10.0,
-    draws: Annotated[
-        int, typer.Option(metavar="N", help="How often to draw each word of the picture.")
-    ] = 100,
-    words: Annotated[int, typer.Option(metavar="N", help="How many words the picture shows.")] = 2000,
+    epsilon: Annotated[float, typer.Option(help="ε of the figure.")] = 10.0,
+    draws: Annotated[int, typer.Option(metavar="N", help="How often to draw each word of the figure.")] = 100,
+    words: Annotated[int, typer.Option(metavar="N", help="How many words the figure shows.")] = 2000,
     compare_paper: ComparePaper = False,
     out: Out = None,
     seed: PictureSeed = 0,

@@ -40,10 +40,8 @@ class Sweep:
     grid : Grid
     dim : int
         The dimensions of the vectors.
-    ids : array of int
-        The words.
-    block : array of int
-        The block in which each word was drawn.
+    ids, block : arrays of int
+        The words, and the block in which each was drawn.
     stays, distinct : arrays of shape (λ, ε, words)
         How often each word stayed, and how many different answers it had.
     disagreement : Share

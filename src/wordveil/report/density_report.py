@@ -73,7 +73,7 @@ def write_density(
     folder.mkdir(parents=True, exist_ok=True)
     groups = [(f"λ = {lam:g}", sparseness, sweep.n_w[i, 0]) for i, lam in enumerate(sweep.grid.lams)]
     figure = scatter_figure(groups, "distance to the nearest neighbour", "$N_w$")
-    pictures = save_figure(figure, folder / "density", private=True)
+    figure_paths = save_figure(figure, folder / "density", private=True)
     page = Page("Words in sparse regions")
     page.text(
         "The observation that the paper starts from: a word without near neighbours stays itself more often "
@@ -90,4 +90,4 @@ def write_density(
     )
     page.settings(settings)
     texts = {"density.html": page.html(), **result_texts("density", [table], settings, [facts])}
-    return [*write_texts(folder, texts, private=True), *pictures]
+    return [*write_texts(folder, texts, private=True), *figure_paths]

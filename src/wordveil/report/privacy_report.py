@@ -28,13 +28,8 @@ _STATISTICS: Final = {"N_w": "how often a word stays, of 100", "S_w": "how many 
 class ProjectedSweep:
     """A sweep on one number of principal axes.
 
-    Attributes
-    ----------
-    sweep : Sweep
-    sparseness : array
-        The distance of each of its words to the nearest neighbour.
-    traces : list of float
-        The trace of A for each λ.
+    `sparseness` is the distance of each of its words to the nearest neighbour, `traces` the trace of A for
+    each λ.
     """
 
     sweep: Sweep

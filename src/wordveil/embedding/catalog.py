@@ -1,17 +1,28 @@
 """Embeddings by name: those from installed packages, and those that the user imported."""
 
 import difflib
+import hashlib
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
+from weakref import WeakValueDictionary
 
 from wordveil.embedding.formats.reading import read_embedding
+from wordveil.embedding.spectrum import Spectrum
 from wordveil.embedding.store import StoreDtype, looks_like_store, open_store, save_store
 from wordveil.embedding.vectors import Embedding, warn_unless_public
-from wordveil.errors import MachineError, ParameterError, UnknownNameError, sealed
+from wordveil.errors import (
+    IntegrityError,
+    MachineError,
+    ParameterError,
+    UnknownNameError,
+    WordveilError,
+    sealed,
+)
 from wordveil.folders import checked_path, user_folder
 
 __all__ = [
@@ -28,6 +39,9 @@ DEFAULT_NAME: Final = "glove-840b-300d"
 _GROUP: Final = "wordveil.embeddings"
 _SUFFIX: Final = ".safetensors"
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_pickled: Final = WeakValueDictionary[tuple[object, ...], Embedding]()
+# So that task after task that unpickles a mechanism does not prepare its vectors again.
+_last_pickled: Final = deque[Embedding](maxlen=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +98,54 @@ def load_embedding(source: str | Path | None = None, *, public: bool = False) ->
     """
     if source is None:
         source = DEFAULT_NAME
+    name = ""
     path = checked_path(source, "source", "load_embedding")
     if not isinstance(source, Path):
         path, from_package = _resolve(str(path))
         public = public or from_package
+        name = str(source) if path != Path(source) else ""
     if path.is_file():  # a pipe can be read only once
         with path.open("rb") as file:
             head = file.read(16)
         if looks_like_store(head):
-            return warn_unless_public(open_store(path, public=public), stacklevel=4)
+            embedding = warn_unless_public(open_store(path, public=public), stacklevel=4)
+            if name:
+                vars(embedding)["_reference"] = (_load_pickled, name)
+            return embedding
     embedding, _ = read_embedding(path, public=public)
+    return embedding
+
+
+def _load_pickled(name: str, fingerprint: str, public: bool, spectrum: Spectrum | None) -> Embedding:
+    """Return the embedding that a pickle refers to: one object for equal pickles, while it is in use."""
+    axes = None if spectrum is None else hashlib.sha256(spectrum.axes.tobytes()).digest()
+    key = (name, fingerprint, public, axes)
+    known = _pickled.get(key)
+    if known is not None:
+        return known
+    embedding = _found(name, fingerprint, public)
+    if spectrum is not None:
+        vars(embedding)["_spectrum"] = spectrum
+    embedding = _pickled.setdefault(key, embedding)  # of two threads, the first; no lock that a fork inherits
+    _last_pickled.append(embedding)
+    return embedding
+
+
+def _found(name: str, fingerprint: str, public: bool) -> Embedding:
+    try:
+        path, _ = _resolve(name)
+        embedding = open_store(path, public=public)
+    except (WordveilError, OSError):
+        raise MachineError(
+            f"The vectors '{name}' are not on this machine. Hint: install them here, or pickle with "
+            "wordveil.embedding.pickled_vectors()."
+        ) from None
+    if embedding.fingerprint != fingerprint:
+        raise IntegrityError(
+            f"The vectors '{name}' on this machine are not those of the pickle. Hint: install the same ones, "
+            "or pickle with wordveil.embedding.pickled_vectors()."
+        )
+    vars(embedding)["_reference"] = (_load_pickled, name)
     return embedding
 
 

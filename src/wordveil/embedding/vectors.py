@@ -3,6 +3,8 @@
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, NoReturn, Self, final
@@ -25,9 +27,10 @@ from wordveil.errors import (
     parameter_error,
 )
 
-__all__ = ["Embedding", "warn_unless_public"]
+__all__ = ["Embedding", "pickled_vectors", "warn_unless_public"]
 
 _SPECTRUM_LOCK: Final = threading.Lock()
+_pickle_vectors: Final = ContextVar("pickle_vectors", default=False)
 
 
 @final
@@ -117,8 +120,16 @@ class Embedding:
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"An Embedding is immutable: '{name}' can't be deleted.")
 
+    @property
+    def pickles_by_name(self) -> bool:
+        """Whether a pickle made now refers to the vectors by name and fingerprint, and leaves them out."""
+        return "_reference" in vars(self) and not _pickle_vectors.get()
+
     def __reduce__(self) -> tuple[Callable[..., "Embedding"], tuple[Any, ...]]:
         # The spectrum is included: an eigenbasis computed on another machine may differ.
+        if self.pickles_by_name:
+            load, name = vars(self)["_reference"]
+            return load, (name, self.fingerprint, self.public, vars(self).get("_spectrum"))
         content = (tuple(self.words), np.array(self._stored), self.provenance)
         flags = (self._stated_fingerprint, self._derived, self.public)
         return _restore, (*content, *flags, vars(self).get("_spectrum"))
@@ -281,6 +292,27 @@ class Embedding:
                 f"The vectors of '{self.provenance.name}' do not match their fingerprint. "
                 "Hint: the file was changed or damaged; import the vectors again."
             )
+
+
+@contextmanager
+def pickled_vectors() -> Iterator[None]:
+    """Let pickles include all vectors, for machines where vectors with a name are not installed.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> import wordveil as wv
+    >>> len(pickle.dumps(wv.load_embedding())) < 10_000
+    True
+    >>> with pickled_vectors():
+    ...     len(pickle.dumps(wv.load_embedding())) > 20_000_000
+    True
+    """
+    token = _pickle_vectors.set(True)
+    try:
+        yield
+    finally:
+        _pickle_vectors.reset(token)
 
 
 def warn_unless_public(embedding: Embedding, stacklevel: int = 3) -> Embedding:

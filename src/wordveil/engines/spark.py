@@ -143,7 +143,7 @@ class _Broadcasts:
             ) from None
         number, prepared = _sent.get(perturber, ("", None))
         if number != context.applicationId:
-            prepared = context.broadcast(SentPerturber(perturber))
+            prepared = context.broadcast(SentPerturber(perturber, here=context.master.startswith("local")))
             _sent[perturber] = context.applicationId, prepared
         return cls(prepared, context.broadcast(key.expose()))
 

@@ -4,9 +4,11 @@ import hashlib
 import json
 import pickle
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict
 from typing import Any
 
+from wordveil.embedding import pickled_vectors
 from wordveil.engines.base import Perturbed, perturbed_texts
 from wordveil.errors import IntegrityError
 from wordveil.nearest.threads import one_thread
@@ -23,14 +25,16 @@ Row = dict[str, Any]
 class SentPerturber:
     """A perturber that is pickled as one run of bytes, with a fingerprint that is checked on arrival.
 
-    It is bytes because Spark can't encrypt a broadcast that holds arrays.
+    It is bytes because Spark can't encrypt a broadcast that holds arrays. Workers on `here`, the machine that
+    sends it, have its vectors; others are sent them.
     """
 
-    def __init__(self, perturber: Perturber) -> None:
-        self.perturber = perturber
+    def __init__(self, perturber: Perturber, *, here: bool = False) -> None:
+        self.perturber, self._here = perturber, here
 
     def __reduce__(self) -> tuple[Callable[[bytes, str], "SentPerturber"], tuple[bytes, str]]:
-        data = pickle.dumps(self.perturber, protocol=5)
+        with nullcontext() if self._here else pickled_vectors():
+            data = pickle.dumps(self.perturber, protocol=5)
         return self._received, (data, hashlib.sha256(data).hexdigest())
 
     @classmethod

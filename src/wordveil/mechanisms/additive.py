@@ -88,14 +88,17 @@ class Mahalanobis(Mechanism):
             object.__setattr__(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The rotated vectors travel as numbers: an eigenbasis that is computed again may differ.
+        # The eigenbasis is included as numbers: computed on another machine, it may differ. Where the vectors
+        # are referred to by name, they are rotated again, by that eigenbasis.
         names = ("embedding", "epsilon", "lam", "device", "metric")
-        return {name: getattr(self, name) for name in names} | {"rows": self._places}
+        rows = None if self.embedding.pickles_by_name else self._places
+        return {name: getattr(self, name) for name in names} | {"rows": rows}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         rows = state.pop("rows")
         vars(self).update(state)
-        places_of(self.embedding, rows)
+        if rows is not None:
+            places_of(self.embedding, rows)
 
     @property
     def _places(self) -> NDArray[np.float64]:

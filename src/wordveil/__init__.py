@@ -10,8 +10,8 @@ import importlib
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-# Names are imported when they are first used (PEP 562), so `import wordveil` takes milliseconds. This block is
-# for type checkers and editors; at run time `_MODULES` says where each name is. A test compares the two.
+# Names are imported when they are first used (PEP 562), so `import wordveil` is quick. This block is for type
+# checkers and editors; at run time `_MODULES` says where each name is. A test compares the two.
 if TYPE_CHECKING:
     from wordveil.embedding import Embedding, Provenance, from_gensim, from_spacy, load_embedding
     from wordveil.embedding.formats import ReadOptions, read_embedding

@@ -78,7 +78,7 @@ def test_a_table(folder: Path, vectors: str, capsys: pytest.CaptureFixture[str])
     assert told.err == f"note: left out, since not named with --keep: id\n{WEAK}\n"
     assert told.out == (
         "out.csv: 2 rows, 8 words\n"
-        "out.csv.manifest.json: what is promised, to travel with it\n"
+        "out.csv.manifest.json: what is promised; it may be released\n"
         "out.csv.private.json: counts of the input, not for release\n"
         f"{STRENGTH}\n"
     )
@@ -274,7 +274,7 @@ def test_settings_from_a_file(folder: Path, vectors: str, capsys: pytest.Capture
     for content, told in [
         ("epsilom = 1", "there is no such setting as its setting 1. Hint: did you mean 'epsilon'?"),
         ("source = 'x'", "there is no such setting as its setting 1."),
-        ("[perturb]", "there is no such setting as its setting 1. Hint: they stand at the top level."),
+        ("[perturb]", "there is no such setting as its setting 1. Hint: only [mechanism] can be a table."),
         ("epsilon = 'Zanzibar'", "settings.toml: 'epsilon' has a value that it can't have."),
         ("epsilon = true", "'epsilon' must be a number or a text"),
         ("epsilon = [1]", "'epsilon' must be a number or a text"),
@@ -282,7 +282,7 @@ def test_settings_from_a_file(folder: Path, vectors: str, capsys: pytest.Capture
         ("bag = 'yes'", "'bag' must be true or false"),
         ("text = 3", "'text' must be a text or a list of texts"),
         ("text = [3]", "'text' must be a text or a list of texts"),
-        ("epsilon = 1\nmechanism = 'Zanzibar'", "'mechanism' has a value that it can't have."),
+        ("epsilon = 1\nmechanism = 'Zanzibar'", "settings.toml: There is no mechanism of that name."),
         ("epsilon = ", "is not valid TOML"),
         ("x = '\ud800'", "is not valid UTF-8"),
     ]:

@@ -129,10 +129,7 @@ def _summary(perturber: Perturber, facts: dict[str, Any]) -> str:
 
 def in_rows(rows: dict[str, str]) -> str:
     """Return paragraphs with their names before them."""
-    return "\n".join(
-        textwrap.fill(text, _WIDTH, initial_indent=f"{name + ':':15}", subsequent_indent=" " * 15)
-        for name, text in rows.items()
-    )
+    return "\n".join(wrapped(text, f"{name + ':':15}") for name, text in rows.items())
 
 
 def setting_in_words(setting: dict[str, Any]) -> str:
@@ -275,6 +272,16 @@ def _tips(perturber: Perturber, vectors: Embedding) -> str:
     return wrapped(f"What to change: {'; '.join(tips)}.")
 
 
-def wrapped(text: str) -> str:
-    """Return a paragraph of at most 100 characters per line."""
-    return textwrap.fill(text, _WIDTH)
+def wrapped(text: str, name: str = "") -> str:
+    """Return a paragraph of at most 100 characters per line, indented if it has a name before it.
+
+    Options such as --pad-to are not broken at their hyphens.
+    """
+    return textwrap.fill(
+        text,
+        _WIDTH,
+        initial_indent=name,
+        subsequent_indent=" " * len(name),
+        break_on_hyphens=False,
+        break_long_words=False,
+    )

@@ -230,7 +230,8 @@ def explain_manifest(released: Released, here: str, registered: bool) -> str:
         wrapped(_vectors_sentence(released, here, registered)),
     ]
     if released.earlier:
-        parts.append(wrapped(f"Released before: {released.earlier:,} times. {released.together}"))
+        times = "once" if released.earlier == 1 else f"{released.earlier:,} times"
+        parts.append(wrapped(f"The same content was released {times} before. {released.together}"))
     parts.append(
         wrapped(
             "All of this is what the manifest claims. Nothing here proves that the output was made that way; "

@@ -242,7 +242,7 @@ def _columns(rows: list[tuple[str, str, str]]) -> str:
     """Return rows of three columns, aligned as a terminal shows them."""
     widths = [max(cell_len(row[i]) for row in rows) for i in range(2)]
     return "\n".join(
-        f"  {_padded(first, widths[0])} {_padded(second, widths[1])} {third}".rstrip()
+        f"  {_padded(first, widths[0])}  {_padded(second, widths[1])}  {third}".rstrip()
         for first, second, third in rows
     )
 

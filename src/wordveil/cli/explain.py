@@ -115,8 +115,7 @@ def explain(
     if manifest is not None:
         _explain_manifest(context, manifest, embedding, as_json)
         return
-    if epsilon is None:
-        raise ParameterError("Missing option '--epsilon', or '--manifest'. Hint: ε has no default.")
+    epsilon = _required(epsilon)
     policy = make_policy(
         pad_to=pad_to,
         bag=bag,
@@ -128,21 +127,37 @@ def explain(
         unsafe_exempt=unsafe_exempt,
         unsafe_keep_nulls=unsafe_keep_nulls,
     )
-    layout = make_layout(format, delimiter, no_header, no_quotes)
+    layout = _layout(context, file, make_layout(format, delimiter, no_header, no_quotes))
     vectors = load_embedding(embedding)
     chosen = mechanism_of(context, mechanism, vectors, epsilon, lam=lam, dims=dims, options=option or ())
     perturber = Perturber(chosen, policy)
-    if file is None and any(_is_written(context, name) for name in _OF_TABLES):
-        raise ParameterError("--text and the options of a table are for --file. Hint: --file FILE.")
-    facts = setting_facts(perturber, vectors)
-    if unsafe_seed is not None:
-        check_whole(unsafe_seed, "unsafe_seed", "explain", 0)
-        facts["guarantee"]["void"] = SEEDED
+    facts = _facts(perturber, vectors, unsafe_seed)
     if word is not None:
         facts["word"] = word_facts(chosen, word, draws, vectors)
     if file is not None:
         facts["file"] = text_facts(perturber, _texts(file, text or [], layout), file)
     _show(perturber, vectors, facts, as_json)
+
+
+def _required(epsilon: float | None) -> float:
+    if epsilon is None:
+        raise ParameterError("Missing option '--epsilon', or '--manifest'. Hint: ε has no default.")
+    return epsilon
+
+
+def _layout(context: typer.Context, file: str | None, layout: Layout) -> Layout:
+    """Return the layout; refuse options about a file on a command line that names none."""
+    if file is None and any(_is_written(context, name) for name in _OF_TABLES):
+        raise ParameterError("--text and the options of a table are for --file. Hint: --file FILE.")
+    return layout
+
+
+def _facts(perturber: Perturber, vectors: Embedding, unsafe_seed: int | None) -> dict[str, Any]:
+    facts = setting_facts(perturber, vectors)
+    if unsafe_seed is not None:
+        check_whole(unsafe_seed, "unsafe_seed", "explain", 0)
+        facts["guarantee"]["void"] = SEEDED
+    return facts
 
 
 def _is_written(context: typer.Context, name: str) -> bool:

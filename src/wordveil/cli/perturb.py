@@ -59,6 +59,7 @@ from wordveil.tables.files import recognised
 __all__ = ["perturb"]
 
 _RUN: Final = "The run"
+_FOR_FILES: Final = "--resume, --force, --again and --no-ledger are for files. Hint: name an output file."
 
 
 def perturb(
@@ -186,18 +187,12 @@ def perturb(
         device=chosen_device(device),
     )
     perturber = Perturber(chosen, policy)
-    key = (
-        RunKey()
-        if unsafe_seed is None
-        else insecure_key(check_whole(unsafe_seed, "unsafe_seed", "perturb", 0))
-    )
+    key = _key(unsafe_seed)
     make_engine = _engine(engine, master, workers)
     columns, kept = text or [], keep or []
     if target == "-":
         if resume or again or force or no_ledger:
-            raise ParameterError(
-                "--resume, --force, --again and --no-ledger are for files. Hint: name an output file."
-            )
+            raise ParameterError(_FOR_FILES)
         with _hint_when_stopped():
             left_out = _to_pipe(source, perturber, columns, kept, layout, workers, make_engine, key)
         _note_left_out(left_out)
@@ -224,6 +219,12 @@ def perturb(
         )
     _show(run)
     typer.echo(_strength(perturber.mechanism))
+
+
+def _key(unsafe_seed: int | None) -> RunKey:
+    if unsafe_seed is None:
+        return RunKey()
+    return insecure_key(check_whole(unsafe_seed, "unsafe_seed", "perturb", 0))
 
 
 def _strength(mechanism: Mechanism) -> str:

@@ -1,4 +1,4 @@
-"""The entry point of the command `wordveil`: small, so Ctrl-C is handled while everything else loads."""
+"""The entry point of the command `wordveil`: tiny, so Ctrl-C is handled while everything else loads."""
 
 import os
 import signal
@@ -9,26 +9,24 @@ from types import FrameType
 
 __all__ = ["main"]
 
-_INTERRUPTED = 130  # the convention of shells: 128 plus the number of SIGINT
-# Longer than cleaning up takes; shorter than a person waits before concluding that the first Ctrl-C was lost.
+_INTERRUPTED = 130
+# A second Ctrl-C within this time is ignored: it would interrupt the cleaning up. A later one counts, since
+# the first may have been lost. Longer protects slow cleaning up; shorter lets people repeat a lost Ctrl-C.
 _AGAIN_SECONDS = 5.0
 
 
 def main() -> int:
     """Load the command line and run it."""
-    _replace_closed_standard_files()
+    _fill_standard_files()
     pressed: list[float] = []
 
     def stop(*_: int | FrameType | None) -> None:
         now = time.monotonic()
-        # A second Ctrl-C shortly after the first would interrupt the cleanup; a later one is a new request.
         if not pressed or now - pressed[-1] > _AGAIN_SECONDS:
             pressed.append(now)
             raise KeyboardInterrupt
 
-    if (
-        signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    ):  # otherwise the caller chose to ignore Ctrl-C
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # unless the caller ignores Ctrl-C
         signal.signal(signal.SIGINT, stop)
     try:
         from wordveil.cli.main import main as run
@@ -36,17 +34,17 @@ def main() -> int:
         code = run(interrupted=lambda: bool(pressed))
     except KeyboardInterrupt:
         code = _INTERRUPTED
-        _say_stopped()
+        _report_stop()
     finally:
-        # While the interpreter shuts down, Ctrl-C would only print a traceback.
+        # Only the interpreter's shutdown is left, where Ctrl-C would just print a traceback.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     return code
 
 
-def _replace_closed_standard_files() -> None:
-    """Open the null device in place of a closed standard input, output or error.
+def _fill_standard_files() -> None:
+    """Open /dev/null in place of a closed standard input, output or error.
 
-    Otherwise the next file to be opened would get that number, and whatever a library writes there.
+    Otherwise the next file that is opened would get that number, and whatever a library prints there.
     """
     for number in range(3):
         try:
@@ -57,7 +55,7 @@ def _replace_closed_standard_files() -> None:
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
-def _say_stopped() -> None:
+def _report_stop() -> None:
     with suppress(OSError, ValueError):  # standard error may be closed
         sys.stderr.write("wordveil: stopped.\n")
         sys.stderr.flush()

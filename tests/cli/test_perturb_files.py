@@ -74,11 +74,11 @@ def names(folder: Path) -> list[str]:
 
 def test_a_table(folder: Path, vectors: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert perturb(vectors, "in.csv", "out.csv", "--text", "message", "--keep", "label") == 0
-    told = capsys.readouterr()
-    assert told.err == f"note: left out, since not named with --keep: id\n{WEAK}\n"
-    assert told.out == (
+    captured = capsys.readouterr()
+    assert captured.err == f"note: left out, since not named with --keep: id\n{WEAK}\n"
+    assert captured.out == (
         "out.csv: 2 rows, 8 words\n"
-        "out.csv.manifest.json: what is promised, to travel with it\n"
+        "out.csv.manifest.json: what is promised; it may be released\n"
         "out.csv.private.json: counts of the input, not for release\n"
         f"{STRENGTH}\n"
     )
@@ -94,9 +94,9 @@ def test_the_ledger(folder: Path, vectors: str, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.startswith("no entries in ")
     assert perturb(vectors, "in.csv", "out.csv", "--text", "message") == 0
     assert perturb(vectors, "in.csv", "two.csv", "--text", "message") == 2
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert "this very content was perturbed before, once" in told
-    assert "as one release at ε = 1e+09 + 1e+09 = 2e+09 would. Hint: --again" in told
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "this very content was perturbed before, once" in error
+    assert "as one release at ε = 1e+09 + 1e+09 = 2e+09 would. Hint: --again" in error
     assert "two.csv" not in names(folder)
     assert perturb(vectors, "in.csv", "two.csv", "--text", "message", "--again") == 0
     assert "warning: This content is released again." in capsys.readouterr().err
@@ -120,9 +120,9 @@ def test_pipes_of_every_format(vectors: str, folder: Path) -> None:
         (["--format", "csv", "--delimiter", ";", "--no-quotes", "--text", "m"], b'm;x\n"tea;1\n', b"m\ntea\n"),
         ([], b"Tea!\n", b"tea\n"),
     ]  # fmt: skip
-    for given, data, expected in cases:
+    for arguments, data, expected in cases:
         done = subprocess.run(
-            [SCRIPT, "perturb", "-", "-", *options, *given], input=data, capture_output=True
+            [SCRIPT, "perturb", "-", "-", *options, *arguments], input=data, capture_output=True
         )
         assert (done.returncode, done.stdout) == (0, expected), done.stderr
     done = subprocess.run(
@@ -225,7 +225,7 @@ def test_a_seeded_pipe_gives_what_a_seeded_file_gives(vectors: str, folder: Path
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["in.csv", "out.csv", "--text", "mesage"], "in.csv: has no column 'mesage'. Hint: did you mean 'message'?"),
         (["in.csv", "out.csv", "--text", "message", "--keep", "lable"], "did you mean 'label'?"),
@@ -248,11 +248,11 @@ def test_a_seeded_pipe_gives_what_a_seeded_file_gives(vectors: str, folder: Path
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line(
-    arguments: list[str], told: str, folder: Path, vectors: str, capfd: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, folder: Path, vectors: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert perturb(vectors, *arguments) == 2
     seen = capfd.readouterr().err
-    assert told in seen
+    assert message in seen
     assert seen.count("\n") == 1
     assert "Zanzibar" not in seen
     assert names(folder) == ["in.csv"]
@@ -271,10 +271,10 @@ def test_settings_from_a_file(folder: Path, vectors: str, capsys: pytest.Capture
     assert manifest["parameters"]["mechanism"] == "laplace"
     assert (manifest["policy"]["pad_to"], manifest["policy"]["bag"]) == (3, True)
     capsys.readouterr()
-    for content, told in [
+    for content, message in [
         ("epsilom = 1", "there is no such setting as its setting 1. Hint: did you mean 'epsilon'?"),
         ("source = 'x'", "there is no such setting as its setting 1."),
-        ("[perturb]", "there is no such setting as its setting 1. Hint: they stand at the top level."),
+        ("[perturb]", "there is no such setting as its setting 1. Hint: only [mechanism] can be a table."),
         ("epsilon = 'Zanzibar'", "settings.toml: 'epsilon' has a value that it can't have."),
         ("epsilon = true", "'epsilon' must be a number or a text"),
         ("epsilon = [1]", "'epsilon' must be a number or a text"),
@@ -282,14 +282,14 @@ def test_settings_from_a_file(folder: Path, vectors: str, capsys: pytest.Capture
         ("bag = 'yes'", "'bag' must be true or false"),
         ("text = 3", "'text' must be a text or a list of texts"),
         ("text = [3]", "'text' must be a text or a list of texts"),
-        ("epsilon = 1\nmechanism = 'Zanzibar'", "'mechanism' has a value that it can't have."),
+        ("epsilon = 1\nmechanism = 'Zanzibar'", "settings.toml: There is no mechanism of that name."),
         ("epsilon = ", "is not valid TOML"),
         ("x = '\ud800'", "is not valid UTF-8"),
     ]:
         (folder / "settings.toml").write_bytes(content.encode("utf-8", "surrogatepass"))
         assert main(["perturb", "in.csv", "out2.csv", "--config", "settings.toml"]) == 2
         seen = capsys.readouterr().err
-        assert told in seen
+        assert message in seen
         assert seen.count("\n") == 1
         assert "Zanzibar" not in seen
 
@@ -393,24 +393,24 @@ def test_progress_on_a_terminal_and_none_in_a_pipe(folder: Path, vectors: str) -
         "--epsilon",
         "1",
     ]
-    ours, theirs = pty.openpty()
+    our_end, child_end = pty.openpty()
     with subprocess.Popen(
         command,
-        stderr=theirs,
+        stderr=child_end,
         stdout=subprocess.DEVNULL,
         env=os.environ | {"TERM": "xterm", "COLUMNS": "100"},
     ) as process:
-        os.close(theirs)
+        os.close(child_end)
         seen = b""
         while True:
             try:
-                part = os.read(ours, 4096)
+                part = os.read(our_end, 4096)
             except OSError:
                 break
             if not part:
                 break
             seen += part
-    os.close(ours)
+    os.close(our_end)
     assert process.returncode == 0
     assert b"perturbing" in seen
     assert b"rows" in seen

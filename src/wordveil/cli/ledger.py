@@ -1,4 +1,4 @@
-"""`wordveil ledger`: what was perturbed, when and under what promise."""
+"""`wordveil ledger`: which files were perturbed, when and under what promise."""
 
 import json
 from typing import Any, Final
@@ -16,17 +16,17 @@ __all__ = ["ledger"]
 
 _STATES: Final[dict[Outcome | None, str]] = {
     "released": "released",
-    "begun": "not ended",
+    "begun": "not finished",
     "nothing": "nothing released",
-    None: "not ended",
+    None: "not finished",
 }
 
 
 def ledger(as_json: Json = False) -> None:
     """List the files that were perturbed from this account. Private: it names your files.
 
-    It knows exact repeats of files only. Pipes, frames and calls from Python pass it by. VOID marks releases
-    that promise nothing, because of a seed or an unsafe choice.
+    It recognises only exact repeats of files. Pipes, frames and calls from Python are not recorded. VOID
+    marks releases that promise nothing, because of a seed or an unsafe choice.
     """
     book = Ledger()
     entries = book.entries()

@@ -1,20 +1,17 @@
-"""The options that several commands share, and what they make."""
+"""The options that several commands share, and what is made of them."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
+from wordveil.cli.config import is_from_file, options_from_file
 from wordveil.cli.console import note
-from wordveil.embedding import Embedding, load_embedding
-from wordveil.embedding.catalog import DEFAULT_NAME
-from wordveil.embedding.formats.numpy_files import read_word_list
+from wordveil.embedding import Embedding
 from wordveil.errors import ParameterError
-from wordveil.mechanisms import Mechanism, make_mechanism, mechanism_class
+from wordveil.mechanisms import Laplace, Mechanism, make_mechanism, mechanism_class
 from wordveil.mechanisms.registry import parsed_options
 from wordveil.nearest.devices import DeviceName, has_gpu
-from wordveil.policy import Policy
 from wordveil.tables import Layout, format_names
 
 __all__ = [
@@ -33,7 +30,6 @@ __all__ = [
     "NoQuotes",
     "chosen_device",
     "make_layout",
-    "make_policy",
     "mechanism_of",
 ]
 
@@ -43,10 +39,15 @@ Epsilon = Annotated[
 ]
 Lam = Annotated[
     float | None,
-    typer.Option("--lam", help="λ in [0, 1]: how far the noise follows the shape of the vectors. Default 1."),
+    typer.Option(
+        "--lam",
+        help="λ in [0, 1]: how far the noise follows the shape of the vectors (default: 1). The same as "
+        "--option lam=….",
+    ),
 ]
 Dims = Annotated[
-    int | None, typer.Option("--dims", help="Work on the top K principal axes. By default all.", metavar="K")
+    int | None,
+    typer.Option("--dims", help="Work on the top K principal axes (default: all).", metavar="K"),
 ]
 MechanismOption = Annotated[
     str,
@@ -72,7 +73,7 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         metavar="|".join(format_names()),
-        help="The format, if the names do not tell it.",
+        help="The format, if the extension does not say it.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -95,27 +96,39 @@ NoHeader = Annotated[
 ]
 NoQuotes = Annotated[
     bool,
-    typer.Option("--no-quotes", help="Quotes in CSV or TSV are ordinary letters.", rich_help_panel=INPUT),
+    typer.Option("--no-quotes", help="Quotes in CSV or TSV are ordinary characters.", rich_help_panel=INPUT),
 ]
-Json = Annotated[bool, typer.Option("--json", help="The same facts for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the same facts as JSON.")]
 
 
 def mechanism_of(
+    context: typer.Context,
+    name: str,
+    vectors: Embedding,
     epsilon: float,
+    *,
     lam: float | None,
     dims: int | None,
-    name: str = "mahalanobis",
-    embedding: str | Embedding = DEFAULT_NAME,
+    options: Sequence[str],
     device: DeviceName = "cpu",
-    options: Sequence[str] = (),
 ) -> Mechanism:
-    """Return the mechanism that the options ask for; `options` are NAME=VALUE, `lam` is one of them."""
-    vectors = load_embedding(embedding) if isinstance(embedding, str) else embedding
-    axes = vectors if dims is None else vectors.project(dims)
-    chosen = parsed_options(mechanism_class(name), _pairs(options))
-    if lam is not None and not (name == "laplace" and lam == 0.0):  # it is always 0 there
-        chosen["lam"] = lam
-    return make_mechanism(name, axes, epsilon, device=device, **chosen)
+    """Return the mechanism that the command line and its settings file ask for; `options` are NAME=VALUE."""
+    mechanism = mechanism_class(name)
+    written = _pairs(options)
+    values = options_from_file(context, name)
+    if lam is not None and "lam" in written:
+        if not is_from_file(context, "lam"):
+            raise ParameterError("--lam and --option lam are the same option. Hint: use one of them.")
+    elif lam is not None and not (mechanism is Laplace and lam == 0.0):  # where it is always 0
+        values["lam"] = lam
+    projected = vectors if dims is None else vectors.project(dims)
+    try:
+        values |= parsed_options(mechanism, written)
+        return make_mechanism(name, projected, epsilon, device=device, **values)
+    except ParameterError as error:
+        if error.parameter in written:
+            raise ParameterError(f"--option {error.parameter} {error.complaint}") from None
+        raise
 
 
 def _pairs(options: Sequence[str]) -> dict[str, str]:
@@ -130,7 +143,10 @@ def _pairs(options: Sequence[str]) -> dict[str, str]:
 
 
 def chosen_device(device: DeviceName) -> DeviceName:
-    """Return the device; say so, if a GPU was asked for and there is none. "auto" is decided when it pays."""
+    """Return the device: the CPU, with a note, if a GPU was asked for and there is none.
+
+    "auto" is decided later, when it is clear whether a GPU pays.
+    """
     if device != "cuda" or has_gpu():
         return device
     note("No GPU that PyTorch can use was found: the CPU searches, with the same answers.")
@@ -138,33 +154,6 @@ def chosen_device(device: DeviceName) -> DeviceName:
 
 
 def make_layout(format: str | None, delimiter: str | None, no_header: bool, no_quotes: bool) -> Layout:
-    """Return the layout that the options ask for; a tab is hard to type, so that it has a name."""
+    """Return the layout of the options; 'tab' stands for a tab, which is hard to type."""
     mark = "\t" if delimiter in ("tab", "\\t") else delimiter
     return Layout(format, mark, not no_header, not no_quotes)
-
-
-def make_policy(
-    *,
-    pad_to: int | None,
-    bag: bool,
-    unsafe_drop: bool,
-    unsafe_mask: str | None,
-    unsafe_keep: bool,
-    unsafe_keep_punctuation: bool,
-    unsafe_keep_case: bool,
-    unsafe_exempt: Path | None,
-    unsafe_keep_nulls: bool,
-) -> Policy:
-    """Return the policy that the options ask for; the exempt words come from a file, one word per line."""
-    exempt = () if unsafe_exempt is None else tuple(filter(None, read_word_list(unsafe_exempt)))
-    return Policy(
-        pad_to,
-        bag,
-        unsafe_drop,
-        unsafe_mask,
-        unsafe_keep,
-        unsafe_keep_punctuation,
-        unsafe_keep_case,
-        unsafe_exempt=exempt,  # type: ignore[arg-type]  # any iterable becomes a frozenset
-        unsafe_keep_nulls=unsafe_keep_nulls,
-    )

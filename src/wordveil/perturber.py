@@ -19,7 +19,7 @@ from wordveil.text_guarantee import TextGuarantee
 from wordveil.tokens import RULE_FINGERPRINT, Tokenizer, check_text
 from wordveil.unsafe_layouts import UnsafeLayouts
 
-__all__ = ["Perturber", "PrivateReport"]
+__all__ = ["Perturber", "PrivateReport", "checked_run_key"]
 
 _BLOCK_TOKENS: Final = 1 << 16  # far more than a search needs to be fast, and still a few MB of ids and words
 
@@ -174,6 +174,18 @@ class Perturber:
         vocabulary = self.mechanism.embedding.words
         answers = self.mechanism.perturb_ids(np.asarray(ids, dtype=np.int64), stream=stream)
         return [vocabulary[answer] for answer in answers.tolist()]
+
+
+def checked_run_key(perturber: object, key: RunKey | None, owner: str, *, stacklevel: int = 5) -> RunKey:
+    """Return the key of a run (default: a new one); check both parameters, and warn about a seed."""
+    if not isinstance(perturber, Perturber):
+        raise parameter_error("perturber", owner, "be a Perturber", perturber)
+    if key is None:
+        return RunKey()
+    if not isinstance(key, RunKey):
+        raise parameter_error("key", owner, "be a RunKey", key)
+    warn_if_insecure(key, stacklevel=stacklevel)  # at the caller of the sealed function
+    return key
 
 
 def _blocks(texts: Iterable[str], least: int) -> Iterator[list[str]]:

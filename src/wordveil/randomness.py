@@ -243,7 +243,7 @@ def warn_if_insecure(source: Stream | RunKey, stacklevel: int = 3) -> None:
     """Raise a PrivacyWarning if the noise for somebody's text would come from a seed."""
     if not source.secure:
         warnings.warn(
-            "The noise comes from a seed: whoever knows or guesses it can take the noise away. The guarantee "
+            "The noise comes from a seed: whoever knows or guesses it can remove the noise. The guarantee "
             "does not cover that.",
             PrivacyWarning,
             stacklevel=stacklevel,

@@ -1,4 +1,4 @@
-"""Whole data sets: a file to a file, or a pipe to a pipe."""
+"""Complete data sets: from file to file, or from pipe to pipe."""
 
 from wordveil.runs.ledger import Ledger
 from wordveil.runs.perturb_file import FileRun, perturb_file

@@ -1,4 +1,4 @@
-"""Noise added to the vector of a word, then the nearest word: the Mahalanobis and the Laplace mechanism."""
+"""Mechanisms that add noise to the vector of a word and answer with the nearest word."""
 
 import threading
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Mahalanobis(Mechanism):
 
     Why: the density of the noise at z is c·exp(-ε‖z‖_RM), so by the triangle inequality moving its centre
     from φ(w) to φ(w') changes the density at any point by a factor of at most exp(ε‖φ(w) - φ(w')‖_RM). The
-    nearest word is a function of the noisy point alone, over candidates that do not depend on w.
+    nearest word is a function of the noisy point only, over candidates that do not depend on w.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ class Mahalanobis(Mechanism):
     lam : float
         λ in [0, 1]: how far the noise follows the shape of the vectors. 0 is the Laplace mechanism.
     device : str
-        Where the nearest word is searched for: "cpu", "cuda" or "auto", a GPU if there is one. It changes no
-        answer; the noise always comes from the CPU.
+        Where the nearest word is searched for: "cpu", "cuda", or "auto" for a GPU if there is one. The device
+        changes no answer; the noise always comes from the CPU.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Mahalanobis(Mechanism):
             object.__setattr__(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The rotated vectors travel as numbers: an eigenbasis that is computed again may differ.
+        # The rotated vectors are pickled as numbers: an eigenbasis that is computed again may differ.
         names = ("embedding", "epsilon", "lam", "device", "metric")
         return {name: getattr(self, name) for name in names} | {"rows": self._places}
 
@@ -101,7 +101,7 @@ class Mahalanobis(Mechanism):
 
     @property
     def _places(self) -> NDArray[np.float64]:
-        """Where each word is in the eigenbasis; the last row, row -1, is the centroid."""
+        """The position of each word in the eigenbasis; the last row, row -1, is the centroid."""
         return places_of(self.embedding).rows
 
     @property
@@ -125,7 +125,7 @@ class Mahalanobis(Mechanism):
         starts, turn = iter(range(0, len(ids), size)), threading.Lock()
 
         def work() -> bool:
-            with turn:  # so that blocks get their noise in their order, whatever thread draws it
+            with turn:  # blocks get their noise in order, whichever thread draws it
                 start = next(starts, None)
                 if start is None:
                     return False
@@ -139,7 +139,7 @@ class Mahalanobis(Mechanism):
 
     @cached_property
     def guarantee(self) -> MetricGuarantee:
-        """What is promised, in numbers and in words."""
+        """What is promised, in numbers and in sentences."""
         self.embedding.verify()
         return MetricGuarantee(self.epsilon, self.metric, self.embedding)
 

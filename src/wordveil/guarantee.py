@@ -1,4 +1,4 @@
-"""What is promised about a word and about several, in numbers and in words."""
+"""What is promised about words, in numbers and in sentences."""
 
 import textwrap
 from abc import ABC, abstractmethod
@@ -19,10 +19,10 @@ from wordveil.rounding import at_least, at_most, factor, significant_above, sign
 __all__ = ["COLUMNS", "EMPTY", "LENGTH", "ORDER", "ROW_ORDER", "Exponents", "Guarantee", "MetricGuarantee"]
 
 _RANKS: Final = (1, 10, 100)
-_PAIR_NUMBERS: Final = 1 << 20  # 8 MB for each table of differences
-_SAMPLED_PAIRS: Final = 4_000_000  # keeps `neighbours` of any guarantee to a few seconds
+_PAIR_NUMBERS: Final = 1 << 20  # numbers in a table of differences: 8 MB
+_SAMPLED_PAIRS: Final = 4_000_000  # more pairs are more exact, and take longer: these take a few seconds
 _WIDTH: Final = 100
-_STRONG: Final = 1.1  # odds of 3 to 1
+_STRONG: Final = 1.1  # odds of 3 to 1: a convention of ours, as is the next
 _MODERATE: Final = 5.0  # odds of 150 to 1
 LENGTH: Final = "the number of words in a text"
 ORDER: Final = "the order of the words and of the texts"
@@ -75,19 +75,17 @@ class Guarantee(ABC):
         return float(self.exponents(self._id_of(word), self._id_of(other)))
 
     def _id_of(self, word: str) -> int:
-        number = self.embedding.id_of(word)
-        if number is None:
-            raise UnknownNameError(
-                "The word is not in the vocabulary, so that it has no exponent of its own."
-            )
-        return number
+        word_id = self.embedding.id_of(word)
+        if word_id is None:
+            raise UnknownNameError("The word is not in the vocabulary, so it has no exponent of its own.")
+        return word_id
 
     def nearest(self, word: str, k: int) -> list[tuple[str, float]]:
         """Return the `k` words with the smallest exponents to a word, and these exponents."""
         k = check_whole(k, "k", "nearest", 1)
-        number = self._id_of(word)
-        exponents = self.exponents(number, np.arange(len(self.embedding)))
-        exponents[number] = np.inf
+        word_id = self._id_of(word)
+        exponents = self.exponents(word_id, np.arange(len(self.embedding)))
+        exponents[word_id] = np.inf
         best = np.argsort(exponents, kind="stable")[: min(k, len(exponents) - 1)]
         return [(self.embedding.words[i], float(exponents[i])) for i in best]
 
@@ -97,11 +95,11 @@ class Guarantee(ABC):
         count = len(self.embedding)
         ranks = tuple(rank for rank in _RANKS if rank < count)
         sample = sample_ids(count, max(10, _SAMPLED_PAIRS // count))
-        everyone = np.arange(count)
+        all_ids = np.arange(count)
         rows = []
-        for number in sample:
-            exponents = self.exponents(int(number), everyone)
-            exponents[number] = np.inf
+        for word_id in sample:
+            exponents = self.exponents(int(word_id), all_ids)
+            exponents[word_id] = np.inf
             rows.append(np.partition(exponents, [rank - 1 for rank in ranks])[[rank - 1 for rank in ranks]])
         return _summary(np.array(rows), ranks)
 
@@ -113,11 +111,11 @@ class Guarantee(ABC):
 
     @property
     def not_covered(self) -> tuple[str, ...]:
-        """What the output shows of the input all the same."""
+        """What the output still shows of the input."""
         return (LENGTH, EMPTY, ORDER, COLUMNS)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the same facts for machines."""
+        """Return the same facts as plain JSON values."""
         return {
             "fingerprint": self.embedding.fingerprint,
             "words": len(self.embedding),
@@ -129,7 +127,7 @@ class Guarantee(ABC):
         }
 
     def __str__(self) -> str:
-        """Return the promise as a person reads it."""
+        """Return the promise in readable form."""
         return "\n\n".join([self.about_words(), self._sums(), self._limits()])
 
     def about_words(self) -> str:
@@ -169,7 +167,7 @@ class Guarantee(ABC):
     def _example(self) -> str:
         typical = self.neighbours[1].median
         return _wrapped(
-            "Say that someone holds a typical word and its nearest neighbour for equally likely. After "
+            "Suppose someone considers a typical word and its nearest neighbour equally likely. After "
             f"seeing the output, their odds are at most {factor(typical)} to 1. {_verdict(typical)}"
         )
 
@@ -261,7 +259,7 @@ class MetricGuarantee(Guarantee):
         return Bracket(self.epsilon * bounds.lower, self.epsilon * bounds.upper)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the same facts for machines."""
+        """Return the same facts as plain JSON values."""
         facts = super().to_dict()
         limits = {name: facts.pop(name) for name in ("composition", "not_covered")}
         setting = {"epsilon": self.epsilon, "lam": self.metric.lam, "dims": self.metric.dim}
@@ -290,7 +288,7 @@ class MetricGuarantee(Guarantee):
 
 
 def _symbol(guarantee: Guarantee) -> str:
-    """Return what the exponent is called: ε·d where it is one."""
+    """Return the symbol of the exponent: ε·d if it is ε times a distance."""
     return "e" if guarantee.distance is None else "ε·d"
 
 
@@ -305,10 +303,10 @@ def _wrapped(text: str) -> str:
 
 def _verdict(exponent: float) -> str:
     if exponent <= _STRONG:
-        return "That is strong: close words can hardly be told apart."
+        return "That is strong: close words are hard to tell apart."
     if exponent <= _MODERATE:
-        return "That is moderate: close words blend, distant ones can be told apart."
+        return "That is moderate: close words are hard to tell apart, distant ones are not."
     return (
-        "Taken alone that is too weak to rely on: it does not exclude that the word is recognised. A smaller "
-        "ε promises more. How often words really stay is a thing to measure, not a promise."
+        "On its own, that is too weak to rely on: the word may be recognised. A smaller ε promises more. How "
+        "often words stay the same can be measured, but is not promised."
     )

@@ -1,4 +1,4 @@
-"""How far it is from a word to its nearest words, in any metric, over a fixed public sample."""
+"""The distances from words to their nearest words, in any metric, over a fixed public sample."""
 
 from typing import Final
 
@@ -12,26 +12,26 @@ from wordveil.shared import PerEmbedding
 
 __all__ = ["neighbour_distances", "sample_ids"]
 
-_SAMPLE: Final = 1000
-_BLOCK_ROWS: Final = 1024  # times a sample of 1,000 words, a few such tables at once: tens of MB
+_SAMPLE: Final = 1000  # more would be more exact, and delay every first guarantee in proportion
+_BLOCK_ROWS: Final = 1024  # by 1,000 sampled words, and a few such tables at a time: tens of MB
 _distances: Final = PerEmbedding[NDArray[np.float64]](most=16)  # 24 KB each
 
 
 def sample_ids(count: int, size: int = _SAMPLE) -> NDArray[np.int64]:
-    """Return the ids of a public sample: spread evenly over the vocabulary, the same each time."""
+    """Return the ids of a public sample: spread evenly over the vocabulary, and the same every time."""
     return np.unique(np.linspace(0, count - 1, min(size, count)).astype(np.int64))
 
 
 def neighbour_distances(metric: Metric, embedding: Embedding, ranks: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return the distances from each word of the sample to its neighbours of those ranks; computed once."""
+    """Return the distances from each sampled word to its neighbours of those ranks; computed once."""
     return _distances.get(embedding, (metric.lam, ranks), lambda: _computed(metric, embedding, ranks))
 
 
 def _computed(metric: Metric, embedding: Embedding, ranks: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return them, in blocks.
+    """Return the distances, block by block.
 
-    Differences of squares find the neighbours; far from the origin they would cancel, so that the vectors are
-    centred first. The distances themselves are then taken from the differences of the vectors.
+    The neighbours are found by differences of squares. Far from the origin these would cancel, so the vectors
+    are centred first. The distances themselves come from the differences of the vectors.
     """
     sample = sample_ids(len(embedding))
     vectors, centre, most = embedding.vectors, embedding.centroid, max(ranks)
@@ -49,7 +49,7 @@ def _computed(metric: Metric, embedding: Embedding, ranks: tuple[int, ...]) -> N
         best = np.take_along_axis(both, chosen, axis=1)
         nearest = np.take_along_axis(np.concatenate((nearest, numbers), axis=1), chosen, axis=1)
     result = np.empty((len(sample), len(ranks)))
-    for row, number in enumerate(sample):
-        differences = vectors[nearest[row]].astype(np.float64) - vectors[number]
+    for row, word_id in enumerate(sample):
+        differences = vectors[nearest[row]].astype(np.float64) - vectors[word_id]
         result[row] = np.sort(np.asarray(metric.norm(differences)))[[rank - 1 for rank in ranks]]
     return locked(result)

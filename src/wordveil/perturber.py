@@ -19,23 +19,24 @@ from wordveil.text_guarantee import TextGuarantee
 from wordveil.tokens import RULE_FINGERPRINT, Tokenizer, check_text
 from wordveil.unsafe_layouts import UnsafeLayouts
 
-__all__ = ["Perturber", "PrivateReport"]
+__all__ = ["Perturber", "PrivateReport", "checked_run_key"]
 
-_BLOCK_TOKENS: Final = 1 << 16  # far more than a search needs to be fast, and still a few MB of ids and words
+# Words per search: far more than a search needs to run at full speed, and only a few MB of ids and words.
+_BLOCK_TOKENS: Final = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
 class Perturber:
-    """Makes private text of text: tokens by a public rule, a mechanism for each word, a policy for the rest.
+    """Makes text private: tokens by a public rule, a mechanism for each word, a policy for the rest.
 
     Frozen, picklable, safe to share between threads.
 
     Parameters
     ----------
     mechanism : Mechanism
-        What perturbs each word.
+        Perturbs each word.
     policy : Policy
-        What happens around it; safe by default.
+        The choices around it, such as padding; safe by default.
 
     Examples
     --------
@@ -51,7 +52,7 @@ class Perturber:
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, Mechanism) or not isinstance(self.policy, Policy):
-            raise ParameterError("A Perturber must be made of a mechanism and a Policy.")
+            raise ParameterError("A Perturber must be given a mechanism and a Policy.")
 
     def __getstate__(self) -> dict[str, Any]:
         return {"mechanism": self.mechanism, "policy": self.policy}
@@ -73,12 +74,12 @@ class Perturber:
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).digest()
 
     def derive_stream(self, key: RunKey, *context: str | bytes | int) -> Stream:
-        """Return the stream of a context under a key: no two settings share noise under one key."""
+        """Return the stream for a context under a key; two settings never share noise under one key."""
         return key.stream(self.fingerprint, *context)
 
     @cached_property
     def guarantee(self) -> TextGuarantee:
-        """What is promised about whole texts."""
+        """What is promised about complete texts."""
         return TextGuarantee(self.mechanism.guarantee, self.policy, self.tokenizer)
 
     @sealed
@@ -89,12 +90,12 @@ class Perturber:
 
     @staticmethod
     def _noise(stream: Stream | None) -> Stream:
-        """Return where the noise for somebody's text comes from; warn of a seed."""
+        """Return the stream for private text, by default a new secure one; warn about a seed."""
         if stream is None:
             return secure_stream()
         if not isinstance(stream, Stream):
             raise parameter_error("stream", "perturb", "be a Stream, made by secure_stream()", stream)
-        warn_if_insecure(stream, stacklevel=5)  # at whoever called the sealed function
+        warn_if_insecure(stream, stacklevel=5)  # at the caller of the sealed function
         return stream
 
     @overload
@@ -111,7 +112,7 @@ class Perturber:
     def perturb(
         self, texts: Iterable[str], *, report: bool = False, stream: Stream | None = None
     ) -> list[str] | tuple[list[str], PrivateReport]:
-        """Return a private version of each text, by one search for many words at once.
+        """Return a private version of each text; many words are searched for at once.
 
         With `report`, also a `PrivateReport` of counts that must not be released. A seeded `stream` raises a
         PrivacyWarning.
@@ -126,8 +127,8 @@ class Perturber:
     ) -> tuple[list[str | None], PrivateReport]:
         """Return a private version of a column, in which None is a missing text, and the counts.
 
-        Missing texts stay missing, unless the policy pads: then they are answered like empty ones. Whoever
-        calls this has warned of an insecure stream already.
+        Missing texts stay missing, unless the policy pads: then they are answered like empty ones. Does not
+        warn about an insecure stream: the caller has done that.
         """
         if self.policy.pads_nulls:
             filled, counts = self._perturbed((text or "" for text in texts), stream)
@@ -145,7 +146,7 @@ class Perturber:
         return answers, counts
 
     def _words_only(self, texts: list[str], counts: PrivateReport, stream: Stream) -> list[str]:
-        """Go the fast way: ids in, words out, nothing of the input but its length."""
+        """Take the fast path: ids in, words out, nothing of the input but its length."""
         lists = [self._sized(self.tokenizer.ids(text), counts, stream) for text in texts]
         words = self._answers([number for ids in lists for number in ids], stream)
         counts.texts += len(texts)
@@ -163,7 +164,7 @@ class Perturber:
         return self.policy.resized(ids, UNKNOWN, counts, stream)
 
     def _with_layout(self, texts: list[str], counts: PrivateReport, stream: Stream) -> list[str]:
-        """Go the way of the unsafe choices: some of the input stands beside the answers."""
+        """Take the path for unsafe choices: some of the input is kept beside the answers."""
         lay_out = UnsafeLayouts(self.policy, self.tokenizer, self.mechanism.embedding.index)
         layouts = [lay_out(text, counts, stream) for text in texts]
         counts.texts += len(texts)
@@ -176,8 +177,20 @@ class Perturber:
         return [vocabulary[answer] for answer in answers.tolist()]
 
 
+def checked_run_key(perturber: object, key: RunKey | None, owner: str, *, stacklevel: int = 5) -> RunKey:
+    """Return the key of a run (default: a new one); check both parameters, and warn about a seed."""
+    if not isinstance(perturber, Perturber):
+        raise parameter_error("perturber", owner, "be a Perturber", perturber)
+    if key is None:
+        return RunKey()
+    if not isinstance(key, RunKey):
+        raise parameter_error("key", owner, "be a RunKey", key)
+    warn_if_insecure(key, stacklevel=stacklevel)  # at the caller of the sealed function
+    return key
+
+
 def _blocks(texts: Iterable[str], least: int) -> Iterator[list[str]]:
-    """Yield lists of texts that hold enough words for a fast search, and few enough for little memory."""
+    """Yield lists of texts with enough words for a fast search, and few enough to need little memory."""
     block: list[str] = []
     size = 0
     for number, text in enumerate(texts):

@@ -1,4 +1,4 @@
-"""Counts of what only the input shows."""
+"""Counts about the private input."""
 
 from dataclasses import dataclass, fields
 
@@ -7,18 +7,18 @@ __all__ = ["PrivateReport"]
 
 @dataclass(slots=True)
 class PrivateReport:
-    """Counts of what only the input shows. Not for release: they are functions of the private text.
+    """Counts about the private input. Not for release: they are functions of the private text.
 
     Attributes
     ----------
     texts, tokens : int
-        How many texts, and how many words they have.
+        Texts, and the words in them.
     unknown : int
         Words outside of the vocabulary.
     kept, dropped, masked : int
-        Words that passed verbatim, were dropped, or were masked, by unsafe choices.
+        Words that unsafe choices have copied verbatim, dropped or masked.
     padded, truncated : int
-        Words that padding added, and that it cut off.
+        Words that padding has added and cut off.
     """
 
     texts: int = 0

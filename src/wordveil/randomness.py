@@ -1,7 +1,7 @@
-"""Where noise comes from: keyed cryptographic streams, and seeds for those who say that they want no secrecy.
+"""Sources of noise: keyed cryptographic streams, and seeds for those who explicitly want no secrecy.
 
 A secure stream is a NumPy generator over AES-128 in counter mode, or over ChaCha20 where the processor has no
-AES instructions, under a key from the operating system. Nothing falls back to an ordinary generator.
+AES instructions, under a key from the operating system. There is no fallback to an ordinary generator.
 """
 
 import hashlib
@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from randomgen import AESCounter, ChaCha
 
-from wordveil.errors import ParameterError, PrivacyWarning, WordveilError, check_whole, parameter_error
+from wordveil.errors import ParameterError, PrivacyWarning, WordveilError, check_whole
 
 __all__ = [
     "RunKey",
     "Stream",
-    "checked_key",
     "insecure_key",
     "insecure_stream",
     "secure_stream",
@@ -40,16 +39,16 @@ _generation = 0
 
 
 def _count_fork() -> None:
-    global _generation  # noqa: PLW0603  # a fork is a fact of the whole process
+    global _generation  # noqa: PLW0603  # forks are counted per process
     _generation += 1
 
 
-if hasattr(os, "register_at_fork"):  # where there is no fork, there is nothing to count
+if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_count_fork)
 
 
 class _OfOneProcess:
-    """Refuses to be used after a fork and to be pickled, so that no two processes share noise."""
+    """Can't be used after a fork or pickled, so no two processes share noise."""
 
     def __init__(self) -> None:
         self._home = (os.getpid(), _generation)
@@ -58,11 +57,11 @@ class _OfOneProcess:
         if self._home != (os.getpid(), _generation):
             raise WordveilError(
                 "A source of noise can't be used in a forked process, which would repeat its parent's noise. "
-                "Hint: make it in the process that uses it."
+                "Hint: create it in the process that uses it."
             )
 
     def __reduce__(self) -> NoReturn:
-        raise WordveilError("A source of noise can't be pickled or copied. Hint: make it where it is used.")
+        raise WordveilError("A source of noise can't be pickled or copied. Hint: create it where it is used.")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
@@ -72,8 +71,8 @@ class _OfOneProcess:
 class Stream(_OfOneProcess):
     """A source of random numbers of several kinds, each kind from a generator of its own.
 
-    Because each kind has its own generator, splitting a request into blocks changes no number, and asking for
-    one kind does not move another. Made by `secure_stream`, `insecure_stream` or `RunKey.stream`.
+    Because each kind has its own generator, splitting a request into blocks changes no number, and drawing
+    one kind does not affect another. Create one by `secure_stream`, `insecure_stream` or `RunKey.stream`.
 
     Examples
     --------
@@ -117,7 +116,7 @@ class Stream(_OfOneProcess):
         """Return independent deviates of the standard Gumbel distribution, -log(-log(U)).
 
         The index of the largest of `scores + gumbels` is drawn with probability ∝ exp(scores), to within the
-        53 bits of U: a choice whose probability is below 2⁻⁵³ never comes up.
+        53 bits of U: a choice whose probability is below 2⁻⁵³ is never drawn.
         """
         return self._generator(_GUMBELS).gumbel(size=shape)
 
@@ -145,28 +144,28 @@ class RunKey(_OfOneProcess):
         self.secure = True
 
     def expose(self) -> tuple[bytes, bool]:
-        """Return the secret itself, to carry it to other processes of the same run: never store or log it.
+        """Return the secret itself, to send it to other processes of the same run: never store or log it.
 
-        They make the key again with `RunKey.of_run`. It is the one way out, and has to be asked for by name.
+        They recreate the key with `RunKey.of_run`. There is no other way to get the secret.
         """
         self._check_home()
         return self._secret, self.secure
 
     @classmethod
     def of_run(cls, secret: bytes, secure: bool) -> Self:
-        """Return the key of a run that another process began, from what its `expose` gave."""
+        """Return the key of a run that another process has started, from the result of its `expose`."""
         if not isinstance(secret, bytes) or len(secret) != _KEY_BYTES:
             raise ParameterError(
-                f"The secret of a RunKey must be {_KEY_BYTES} bytes, as expose() gives them."
+                f"The secret of a RunKey must be {_KEY_BYTES} bytes, as expose() returns them."
             )
         if not isinstance(secure, bool):
-            raise ParameterError("Whether a RunKey is secure must be True or False, as expose() gives it.")
+            raise ParameterError("Whether a RunKey is secure must be True or False, as expose() returns it.")
         key = cls()
         key._secret, key.secure = secret, secure
         return key
 
     def stream(self, *context: str | bytes | int) -> Stream:
-        """Return the stream of this context: the same for the same, independent for any other."""
+        """Return the stream of a context: the same for equal contexts, independent for different ones."""
         self._check_home()
         packed = _pack(context)
         return Stream(lambda purpose: _generator(self._derive(packed, purpose)), secure=self.secure)
@@ -179,12 +178,12 @@ class RunKey(_OfOneProcess):
 
 
 def _pack(context: tuple[str | bytes | int, ...]) -> bytes:
-    """Return the parts, each with its kind and length before it, so that no two contexts look the same."""
+    """Return the parts, each after its type and length, so no two contexts give the same bytes."""
     packed = b""
     for part in context:
         match part:
             case bool():
-                raise ParameterError("A context of a stream must be made of str, bytes and int.")
+                raise ParameterError("The context of a stream must consist of str, bytes and int.")
             case str():
                 kind, data = b"s", part.encode("utf-8", "surrogatepass")
             case bytes():
@@ -192,17 +191,17 @@ def _pack(context: tuple[str | bytes | int, ...]) -> bytes:
             case int():
                 kind, data = b"i", str(part).encode("ascii")
             case _:
-                raise ParameterError("A context of a stream must be made of str, bytes and int.")
+                raise ParameterError("The context of a stream must consist of str, bytes and int.")
         packed += kind + len(data).to_bytes(8, "little") + data
     return packed
 
 
 def _generator(key: bytes) -> np.random.Generator:
     """Return a generator whose bits are the key stream of a cipher."""
-    whole = int.from_bytes(key, "little")
-    cipher = AESCounter(key=whole % (1 << 128))
+    number = int.from_bytes(key, "little")
+    cipher = AESCounter(key=number % (1 << 128))
     if not cipher.use_aesni:
-        cipher = ChaCha(key=whole, rounds=20)
+        cipher = ChaCha(key=number, rounds=20)
     return np.random.Generator(cipher)
 
 
@@ -248,21 +247,11 @@ def insecure_stream(seed: int) -> Stream:
 
 
 def warn_if_insecure(source: Stream | RunKey, stacklevel: int = 3) -> None:
-    """Raise a PrivacyWarning if the noise for somebody's text would come from a seed."""
+    """Raise a PrivacyWarning if the noise for private text would come from a seed."""
     if not source.secure:
         warnings.warn(
-            "The noise comes from a seed: whoever knows or guesses it can take the noise away. The guarantee "
+            "The noise comes from a seed: whoever knows or guesses it can remove the noise. The guarantee "
             "does not cover that.",
             PrivacyWarning,
             stacklevel=stacklevel,
         )
-
-
-def checked_key(key: RunKey | None, owner: str) -> RunKey:
-    """Return the key that a sealed function was called with, or a new one; warn at its caller of a seed."""
-    if key is None:
-        return RunKey()
-    if not isinstance(key, RunKey):
-        raise parameter_error("key", owner, "be a RunKey", key)
-    warn_if_insecure(key, stacklevel=5)
-    return key

@@ -1,4 +1,4 @@
-"""Numbers for people: an upper bound is rounded up, a lower bound down."""
+"""Numbers for readers: an upper bound is rounded up, a lower bound down."""
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -7,7 +7,7 @@ __all__ = ["at_least", "at_most", "factor", "significant_above", "significant_be
 
 
 def at_most(number: float, digits: int = 1) -> str:
-    """Return an upper bound for people: never below the number itself.
+    """Return the number rounded up.
 
     Examples
     --------
@@ -18,7 +18,7 @@ def at_most(number: float, digits: int = 1) -> str:
 
 
 def at_least(number: float, digits: int = 1) -> str:
-    """Return a lower bound for people: never above the number itself.
+    """Return the number rounded down.
 
     Examples
     --------
@@ -31,18 +31,18 @@ def at_least(number: float, digits: int = 1) -> str:
 def _rounded(number: float, digits: int, direction: str) -> str:
     if not math.isfinite(number):
         return str(number)
-    # As many digits as the largest float has, since a context of fewer would refuse it.
+    # The largest float has 309 digits, and a context with fewer would refuse it.
     exact = Decimal(number).quantize(Decimal(1).scaleb(-digits), direction, Context(prec=400))
     return f"{exact:,}"
 
 
 def significant_above(number: float) -> str:
-    """Return an upper bound with three significant digits."""
+    """Return the number rounded up to three significant digits."""
     return _significant(number, ROUND_CEILING)
 
 
 def significant_below(number: float) -> str:
-    """Return a lower bound with three significant digits."""
+    """Return the number rounded down to three significant digits."""
     return _significant(number, ROUND_FLOOR)
 
 
@@ -51,7 +51,7 @@ def _significant(number: float, direction: str) -> str:
 
 
 def factor(exponent: float) -> str:
-    """Return exp(exponent) as people read it, rounded up.
+    """Return exp(exponent) in readable form, rounded up.
 
     Examples
     --------

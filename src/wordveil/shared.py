@@ -1,4 +1,4 @@
-"""What is computed once for an embedding, however many mechanisms and threads need it."""
+"""Results that are computed once per embedding, for all mechanisms and threads."""
 
 import os
 import threading
@@ -15,10 +15,10 @@ Value = TypeVar("Value")
 
 
 class PerEmbedding(Generic[Value]):
-    """Results by embedding and key. They go when the embedding goes; of each embedding, the last `most` stay.
+    """Results by embedding and key, freed with the embedding; the last `most` of each embedding are kept.
 
     Safe to share between threads, and after a fork. A result must not refer to its embedding, which could
-    then never go.
+    then never be freed.
 
     Examples
     --------
@@ -37,10 +37,10 @@ class PerEmbedding(Generic[Value]):
             os.register_at_fork(after_in_child=self._forget_lock)
 
     def _forget_lock(self) -> None:
-        self._lock = threading.RLock()  # a thread that does not exist in the child may have held it
+        self._lock = threading.RLock()  # it may be held by a thread that does not exist in the child
 
     def get(self, embedding: Embedding, key: Hashable, compute: Callable[[], Value]) -> Value:
-        """Return the result of that key, computed by the first who asks for it."""
+        """Return the result for that key, computed on the first call."""
         with self._lock:
             results = self._results.setdefault(embedding, OrderedDict())
             if key not in results:

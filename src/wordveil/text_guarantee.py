@@ -1,4 +1,4 @@
-"""What is promised about whole texts: the words' promises added up, and what a policy leaves uncovered."""
+"""What is promised about complete texts: the sum over their words, and what a policy leaves uncovered."""
 
 import textwrap
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ __all__ = ["TextGuarantee"]
 
 _WIDTH: Final = 100
 _UNSAFE: Final = (
-    "UNSAFE CHOICES WERE MADE: what follows holds only for texts that agree in all that these choices reveal "
-    "(see below), and for nothing else."
+    "UNSAFE CHOICES WERE MADE: what follows holds only for texts that agree in everything that these choices "
+    "reveal (see below)."
 )
 
 
@@ -25,9 +25,9 @@ _UNSAFE: Final = (
 class TextGuarantee:
     """The promise for two texts of the same number of words: Σ ε·d over their words, position by position.
 
-    With `bag` it is the smallest such sum over all matchings of the words; where `pad_to` cuts both texts,
-    the sum of the `pad_to` largest exponents of such a matching. Texts of different lengths are covered only
-    if they are padded to one length.
+    With `bag` it is the smallest such sum over all matchings of their words. Where `pad_to` cuts both texts,
+    it is the sum of the `pad_to` largest exponents of that matching. Texts of different lengths are covered
+    only if they are padded to one length.
 
     Examples
     --------
@@ -49,13 +49,13 @@ class TextGuarantee:
         """
         if self.policy.unsafe:
             raise ParameterError(
-                "With unsafe choices texts can differ in what passes verbatim, and no sum bounds that."
+                "With unsafe choices, texts can differ in what is copied verbatim, and no sum bounds that."
             )
         first, second = self._ids(check_text(text, 0)), self._ids(check_text(other, 1))
         length = self.policy.pad_to
         if length is None and len(first) != len(second):
             raise ParameterError(
-                "Texts of different numbers of words are not covered. Hint: pad_to makes them equally long."
+                "Texts of different numbers of words are not covered. Hint: pad_to makes them one length."
             )
         if self.policy.bag:
             return self._between_bags(first, second)
@@ -70,8 +70,8 @@ class TextGuarantee:
         """Return the exponent between two bags of words: the least sum over the matchings of their words.
 
         Where padding cuts both, match their words: a random choice of words from one is as likely as the
-        choice of their partners from the other, and no such choice has a larger sum than that of the largest
-        exponents. Where it cuts only one, every answer may stem from any word.
+        choice of their partners from the other, and no such choice has a larger sum than the largest
+        exponents have. Where it cuts only one, every answer may come from any word.
         """
         from scipy.optimize import linear_sum_assignment
 
@@ -86,7 +86,7 @@ class TextGuarantee:
 
     @property
     def not_covered(self) -> tuple[str, ...]:
-        """What the output shows of the input all the same."""
+        """What the output still shows of the input."""
         length = () if self._covers_lengths else (LENGTH, EMPTY)
         order = ROW_ORDER if self.policy.bag else ORDER
         return (*self.policy.revealed, *length, order, COLUMNS)
@@ -96,7 +96,7 @@ class TextGuarantee:
         return self.policy.pad_to is not None and not self.policy.unsafe
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the same facts for machines."""
+        """Return the same facts as plain JSON values."""
         facts = self.word.to_dict() | {
             "not_covered": list(self.not_covered),
             "policy": self.policy.to_dict(),
@@ -107,7 +107,7 @@ class TextGuarantee:
         return facts
 
     def __str__(self) -> str:
-        """Return the promise as a person reads it."""
+        """Return the promise in readable form."""
         return "\n\n".join([self.word.about_words(), self._about_texts(), self._limits()])
 
     def _about_texts(self) -> str:
@@ -121,18 +121,17 @@ class TextGuarantee:
         return textwrap.fill(" ".join(parts), _WIDTH)
 
     def _unpadded(self) -> str:
-        each, ten = at_most(self.word.worst_case.upper), at_most(self.word.composed(10), 0)
+        one, ten = at_most(self.word.worst_case.upper), at_most(self.word.composed(10), 0)
         return (
-            f"A text of n words has at most n × {each} in all (10 words: {ten}), and releasing it "
+            f"A text of n words has at most n × {one} in all (10 words: {ten}), and releasing it "
             "again adds as much again. Texts of different numbers of words are not covered, unless they are "
             "padded to one length (--pad-to)."
         )
 
     def _padded(self, length: int) -> str:
         return (
-            f"Every text is padded or cut to {length} words, so that any two texts are covered, by "
-            f"at most {at_most(self.word.composed(length), 0)} in all; releasing a text again adds as much "
-            "again."
+            f"Every text is padded or cut to {length} words, so any two texts are covered, by at most "
+            f"{at_most(self.word.composed(length), 0)} in all; releasing a text again adds as much again."
         )
 
     def _limits(self) -> str:

@@ -1,4 +1,4 @@
-"""Output that shows some of the input beside the answers: what the unsafe choices of a policy ask for."""
+"""Output that keeps some of the input beside the answers, as the unsafe choices of a policy ask for."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ __all__ = ["UnsafeLayout", "UnsafeLayouts"]
 
 
 class _Slot(NamedTuple):
-    """One place of the output, after a gap: a fixed word, or the answer to the word of that id."""
+    """One position of the output, after a gap: a fixed word, or the answer to the word of that id."""
 
     gap: str
     fixed: str | None
@@ -25,20 +25,20 @@ _PADDING = _Slot(" ", None, "")
 
 
 class UnsafeLayout(NamedTuple):
-    """The places of one output text, and what stands after the last of them."""
+    """The positions of one output text, and what comes after the last of them."""
 
     slots: list[_Slot]
     tail: str
 
     @property
     def ids(self) -> list[int]:
-        """The words to perturb, in the order of their places."""
+        """The ids of the words to perturb, in order."""
         return [slot.id for slot in self.slots if slot.fixed is None]
 
 
 @dataclass(frozen=True, slots=True)
 class UnsafeLayouts:
-    """Makes layouts of input texts, and output texts of layouts and answers."""
+    """Turns input texts into layouts, and layouts with answers into output texts."""
 
     policy: Policy
     tokenizer: Tokenizer
@@ -61,7 +61,7 @@ class UnsafeLayouts:
         return UnsafeLayout(self.policy.resized(slots, _PADDING, counts, stream), gap + tail)
 
     def _parts(self, written: str) -> list[tuple[str, int]]:
-        """Return what a token is looked up as, with the ids; exempt and kept tokens are not cut."""
+        """Return the parts of a token to look up, with their ids; exempt and kept tokens stay whole."""
         folded = fold(written)
         if folded in self.policy.unsafe_exempt:
             return [(folded, self.index.get(folded, UNKNOWN))]
@@ -84,14 +84,14 @@ class UnsafeLayouts:
         return _Slot(gap, fixed, written if self.policy.unsafe_keep_case else "", number)
 
     def filled(self, layout: UnsafeLayout, words: Iterator[str]) -> str:
-        """Return the text of a layout, with the next of the answers at each place that is not fixed."""
-        filled = [
+        """Return the text of a layout, with the next answer at each position that is not fixed."""
+        output = [
             _cased(next(words) if slot.fixed is None else slot.fixed, slot.case) for slot in layout.slots
         ]
         if not self.policy.unsafe_keep_punctuation:
-            return self.policy.joined(filled)
+            return self.policy.joined(output)
         gaps = (slot.gap or " " for slot in layout.slots)
-        text = "".join(f"{gap}{word}" for gap, word in zip(gaps, filled, strict=True)) + layout.tail
+        text = "".join(f"{gap}{word}" for gap, word in zip(gaps, output, strict=True)) + layout.tail
         return " ".join(text.split())
 
 

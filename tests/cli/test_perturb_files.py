@@ -95,7 +95,7 @@ def test_the_ledger(folder: Path, vectors: str, capsys: pytest.CaptureFixture[st
     assert perturb(vectors, "in.csv", "out.csv", "--text", "message") == 0
     assert perturb(vectors, "in.csv", "two.csv", "--text", "message") == 2
     error = capsys.readouterr().err.splitlines()[-1]
-    assert "this very content was perturbed before, once" in error
+    assert "this exact content was perturbed before, once" in error
     assert "as one release at ε = 1e+09 + 1e+09 = 2e+09 would. Hint: --again" in error
     assert "two.csv" not in names(folder)
     assert perturb(vectors, "in.csv", "two.csv", "--text", "message", "--again") == 0
@@ -372,7 +372,9 @@ def test_the_second_of_two_jobs_fails_at_once(folder: Path, vectors: str) -> Non
             [*command[:2], "in.csv", *command[3:5], "message", *command[6:], "--force"], capture_output=True, text=True, timeout=30
         )  # fmt: skip
         assert second.returncode == 1
-        assert second.stderr == "wordveil: Another run is writing out.csv. Hint: wait for its end.\n"
+        assert (
+            second.stderr == "wordveil: Another run is writing out.csv. Hint: wait until it has finished.\n"
+        )
         writer.write("noon\n")
         writer.close()
         assert first.wait(timeout=30) == 0

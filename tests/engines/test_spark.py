@@ -229,7 +229,7 @@ def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path) -> None:
         capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 1
-    assert re.fullmatch(r"wordveil: Spark did not start there \(\w+\)\. Hint: .*\n", done.stderr)
+    assert re.fullmatch(r"wordveil: Spark did not start \(\w+\)\. Hint: .*\n", done.stderr)
     assert not (tmp_path / "out.txt").exists()
 
 
@@ -343,5 +343,5 @@ def test_a_java_that_is_killed_is_one_line(tmp_path: Path) -> None:
         _, errors = process.communicate(timeout=120)
     assert process.returncode == 1, errors
     assert errors.count("\n") == 1, errors
-    assert errors.startswith("wordveil: Spark gave up (")
-    assert "--resume goes on" in errors
+    assert errors.startswith("wordveil: Spark failed (")
+    assert "--resume continues the run" in errors

@@ -101,7 +101,7 @@ def test_killed_and_resumed(own: Any, tmp_path: Path, glove: wv.Embedding) -> No
     options: dict[str, Any] = {"text": "m", "keep": "n", "resume": True}
     for epsilon, sharpness in ((2.0, 0.25), (1.0, 0.5)):
         changed = wv.Perturber(own(embedding, epsilon, sharpness))
-        with pytest.raises(wv.ParameterError, match="had another input or other settings"):
+        with pytest.raises(wv.ParameterError, match="had a different input or different settings"):
             wv.perturb_file(source, target, perturber=changed, **options)
     run = wv.perturb_file(source, target, perturber=wv.Perturber(own(embedding, 2.0, 0.5)), **options)
     assert 0 < run.resumed_rows < run.rows == ROWS

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 import wordveil as wv
-from wordveil.runs import ledger as ledger_module
-from wordveil.runs import publishing
+from wordveil.runs import ledger_file, publishing
 from wordveil.runs import run as run_module
 from wordveil.runs.journal import Journal
 from wordveil.runs.sums import together
@@ -47,7 +46,7 @@ def test_a_second_release_is_refused_and_the_sum_is_told(
         wv.perturb_file(copy, tmp_path / "b.csv", **options)
     told = str(caught.value)
     worst = perturber.guarantee.word.worst_case.upper
-    assert "this very content was perturbed before, once" in told
+    assert "this exact content was perturbed before, once" in told
     assert f"at most exp({2 * worst:.1f}) ({worst:.1f} + {worst:.1f})" in told
     assert "as one release at ε = 2 + 2 = 4 would" in told
     assert "--again" in told
@@ -64,7 +63,7 @@ def test_a_second_release_is_refused_and_the_sum_is_told(
 def test_other_metrics_add_up_in_their_own_terms(small: wv.Embedding) -> None:
     a, b = (SETTING | {"lam": lam, "worst_case_exponent": lam + 1.0} for lam in (0.0, 1.0))
     assert together(a, [b]).endswith(
-        "at most exp(3.0) (2.0 + 1.0); their exponents ε·d add up, each in its own metric."
+        "at most exp(3.0) (2.0 + 1.0); their exponents add up, each by its own rule."
     )
 
 
@@ -73,9 +72,9 @@ def test_the_same_content_by_whatever_name_is_a_repeat_and_other_content_is_none
 ) -> None:
     options: dict[str, Any] = {"perturber": same, "ledger": ledger}
     wv.perturb_file(source, tmp_path / "a.csv", text="message", **options)
-    with pytest.raises(wv.ParameterError, match="this very content"):
+    with pytest.raises(wv.ParameterError, match="this exact content"):
         wv.perturb_file(source, tmp_path / "b.csv", text="1", layout=wv.Layout(header=False), **options)
-    with pytest.raises(wv.ParameterError, match="this very content"):
+    with pytest.raises(wv.ParameterError, match="this exact content"):
         wv.perturb_file(source, tmp_path / "b.txt", layout=wv.Layout("text"), **options)
     source.write_text(CSV + "x,y\n")
     wv.perturb_file(source, tmp_path / "c.csv", text=["message", "other"], **options)
@@ -224,7 +223,7 @@ def test_what_could_not_be_published_is_taken_back(stopped: Stopped, monkeypatch
 def test_a_ledger_that_is_locked_at_the_end_publishes_nothing(
     stopped: Stopped, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger_module, "_WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(ledger_file, "_WAIT_SECONDS", 0.1)
 
     def lock(rows: int, words: int, share: float) -> None:
         if not holders:
@@ -270,7 +269,7 @@ def test_a_void_release_voids_the_sum(
 
 
 def test_a_release_of_which_nobody_knows_whether_it_was_secure_is_void() -> None:
-    assert "did not note" in together(SETTING, [{key: SETTING[key] for key in SETTING if key != "secure"}])
+    assert "did not record" in together(SETTING, [{key: SETTING[key] for key in SETTING if key != "secure"}])
 
 
 def test_numbers_have_no_gaps(stopped: Stopped) -> None:
@@ -321,7 +320,7 @@ def test_a_ledger_of_version_0_1_is_read_and_goes_on(
             )
         base.commit()
     assert [each.outcome for each in old.entries()] == ["released", None]
-    with pytest.raises(wv.ParameterError, match=r"2 times.*did not end\. .*did not note"):
+    with pytest.raises(wv.ParameterError, match=r"2 times.*did not finish\. .*did not record"):
         wv.perturb_file(source, tmp_path / "b.csv", perturber=same, text="message", ledger=old)
 
 
@@ -357,7 +356,7 @@ DAMAGES: dict[str, Callable[[sqlite3.Connection], object]] = {
     "key is long": lambda base: base.execute("UPDATE secret SET key = zeroblob(100)"),
     "key is gone": lambda base: base.execute("DELETE FROM secret"),
     "entries lack a column": lambda base: base.execute("ALTER TABLE entry DROP COLUMN source"),
-    "a trigger stands in the way": lambda base: base.execute(
+    "a trigger blocks updates": lambda base: base.execute(
         "CREATE TRIGGER t BEFORE UPDATE ON entry BEGIN SELECT RAISE(FAIL, 'no'); END"
     ),
     "the schema is not UTF-8": lambda base: base.execute(
@@ -382,7 +381,7 @@ def test_a_malformed_ledger_is_one_line_and_force_sets_it_aside(
         wv.perturb_file(source, tmp_path / "b.csv", **options)
     assert "\n" not in str(caught.value)
     assert "Zanzibar" not in str(caught.value)
-    with pytest.warns(wv.PrivacyWarning, match="knows of no release before"):
+    with pytest.warns(wv.PrivacyWarning, match="does not know about earlier releases"):
         wv.perturb_file(source, tmp_path / "b.csv", force=True, **options)
     assert [entry.outcome for entry in ledger.entries()] == ["released"]
     (aside,) = ledger.path.parent.glob("*.damaged-*")
@@ -466,9 +465,9 @@ def test_an_entry_that_did_not_end_stands_in_the_way_of_others_only(
         if rows > 2500:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt, match="2,048 rows are done; --resume goes on from there"):
+    with pytest.raises(KeyboardInterrupt, match="2,048 rows are done; --resume continues from there"):
         wv.perturb_file(source, tmp_path / "a.csv", watch=stop, **options)
-    with pytest.raises(wv.ParameterError, match="a run that did not end"):
+    with pytest.raises(wv.ParameterError, match="a run that did not finish"):
         wv.perturb_file(source, tmp_path / "b.csv", **options)
     run = wv.perturb_file(source, tmp_path / "a.csv", resume=True, **options)
     assert (run.rows, run.resumed_rows) == (5000, 2048)
@@ -487,7 +486,7 @@ def test_bad_input_leaves_no_entry(tmp_path: Path, ledger: wv.Ledger, same: wv.P
 def test_a_damaged_ledger_is_the_environments_fault(source: Path, tmp_path: Path, same: wv.Perturber) -> None:
     path = tmp_path / "ledger.sqlite"
     path.write_bytes(b"this is not a data base, but it is long enough to be taken for one" * 100)
-    with pytest.raises(wv.MachineError, match=r"is damaged: SQLite can't read it\. Hint: put a copy"):
+    with pytest.raises(wv.MachineError, match=r"is damaged: SQLite can't read it\. Hint: restore a backup"):
         wv.perturb_file(source, tmp_path / "a.csv", perturber=same, text="message", ledger=wv.Ledger(path))
     with pytest.raises(wv.MachineError, match=r"can't be written.*XDG_STATE_HOME"):
         wv.perturb_file(
@@ -515,7 +514,7 @@ def test_a_resumed_run_knows_of_the_releases_since_it_was_stopped(stopped: Stopp
 def test_a_run_in_the_ledger_is_not_resumed_without_it(stopped: Stopped) -> None:
     """Else the output would be published, and the entry would say that nothing was released."""
     stopped.stop("a.csv")
-    with pytest.raises(wv.ParameterError, match="stands in the ledger"):
+    with pytest.raises(wv.ParameterError, match="is recorded in the ledger"):
         stopped.run("a.csv", resume=True, ledger=None)
     assert stopped.run("a.csv", resume=True).resumed_rows == 2048
 
@@ -525,7 +524,7 @@ def test_a_damaged_ledger_is_set_aside_by_a_resumed_run_too(stopped: Stopped) ->
     stopped.ledger.path.write_bytes(b"not a data base" * 1000)
     with pytest.raises(wv.MachineError, match="is damaged"):
         stopped.run("a.csv", resume=True)
-    with pytest.warns(wv.PrivacyWarning, match="knows of no release before"):
+    with pytest.warns(wv.PrivacyWarning, match="does not know about earlier releases"):
         assert stopped.run("a.csv", resume=True, force=True).resumed_rows == 2048
     assert stopped.states == [("a.csv", "released")]
 
@@ -534,5 +533,5 @@ def test_a_folder_in_the_place_of_the_ledger(stopped: Stopped) -> None:
     stopped.ledger.path.mkdir(parents=True)
     with pytest.raises(wv.MachineError, match="is damaged: it is a folder"):
         stopped.run("a.csv")
-    with pytest.warns(wv.PrivacyWarning, match="knows of no release before"):
+    with pytest.warns(wv.PrivacyWarning, match="does not know about earlier releases"):
         stopped.run("a.csv", force=True)

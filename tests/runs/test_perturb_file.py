@@ -195,15 +195,15 @@ def test_odd_targets(source: Path, tmp_path: Path, same: wv.Perturber) -> None:
     with pytest.raises(wv.ParameterError, match="must be of the same format as the input, csv"):
         wv.perturb_file(source, tmp_path / "out.jsonl", perturber=same, **CHOSEN)
     (tmp_path / ".out.csv.wordveil").write_text("mine")
-    with pytest.raises(wv.ParameterError, match="stands in the way"):
+    with pytest.raises(wv.ParameterError, match="already exists and is not a private folder"):
         wv.perturb_file(source, tmp_path / "out.csv", perturber=same, **CHOSEN)
     (tmp_path / ".out.csv.wordveil").unlink()
     (tmp_path / ".out.csv.wordveil").mkdir(mode=0o755)
-    with pytest.raises(wv.ParameterError, match="stands in the way"):
+    with pytest.raises(wv.ParameterError, match="already exists and is not a private folder"):
         wv.perturb_file(source, tmp_path / "out.csv", perturber=same, **CHOSEN)
     (tmp_path / ".out.csv.wordveil").rmdir()
     (tmp_path / ".out.csv.wordveil").symlink_to(tmp_path / "folder.csv")
-    with pytest.raises(wv.ParameterError, match="stands in the way"):
+    with pytest.raises(wv.ParameterError, match="already exists and is not a private folder"):
         wv.perturb_file(source, tmp_path / "out.csv", perturber=same, **CHOSEN)
     with pytest.raises(wv.ParameterError, match="must be a Perturber"):
         wv.perturb_file(source, tmp_path / "x.csv", perturber=None, **CHOSEN)  # type: ignore[arg-type]
@@ -257,7 +257,7 @@ def test_an_input_that_does_not_stay_what_it_was(how: str, tmp_path: Path, noisy
                 source.write_text(source.read_text().replace("4999,tea", "4999,red"))
                 os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-    told = "has vanished" if how == "vanishes" else "has changed"
+    told = "was removed" if how == "vanishes" else "has changed"
     ledger = wv.Ledger(tmp_path / "ledger" / "l.sqlite")
     with pytest.raises(wv.FormatError, match=f"{told} during the run"):
         wv.perturb_file(

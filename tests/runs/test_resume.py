@@ -107,7 +107,7 @@ def test_only_the_same_run_goes_on(
             stopped["layout"] = wv.Layout(quotes=False)
         case "seed":
             stopped["key"] = wv.insecure_key(1)
-    with pytest.raises(wv.ParameterError, match="had another input or other settings"):
+    with pytest.raises(wv.ParameterError, match="had a different input or different settings"):
         wv.perturb_file(tmp_path / "in.csv", tmp_path / "out.csv", resume=True, **stopped)
     assert (tmp_path / ".out.csv.wordveil" / "part").exists()
 
@@ -183,7 +183,7 @@ def test_signals_at_random_moments(signal_: signal.Signals, command: list[str], 
         part = (tmp_path / ".out.csv.wordveil" / "part").read_bytes()
         if signal_ == signal.SIGINT:
             assert process.returncode == 130
-            assert b"rows are done; --resume goes on from there" in told
+            assert b"rows are done; --resume continues from there" in told
             assert told.endswith(b"wordveil: stopped.\n")
         done = subprocess.run([*command, "--resume"], capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
@@ -201,7 +201,7 @@ def test_a_full_disk(command: list[str], tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 1
     assert "File too large. " in done.stderr
-    assert "rows are done. Hint: --resume goes on from there." in done.stderr
+    assert "rows are done. Hint: --resume continues from there." in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "out.csv").exists()
     done = subprocess.run([*command, "--resume"], capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Where the work is done: threads of this process, or a Spark cluster."""
+"""The engines that perturb chunks: threads of this process, or a Spark cluster."""
 
 from wordveil.engines.base import Engine, EngineMaker, Perturbed
 from wordveil.engines.local import LocalEngine

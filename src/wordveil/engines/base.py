@@ -1,4 +1,4 @@
-"""What every engine does: chunks in, answers out, in the same order; and how each chunk gets its noise."""
+"""The contract of all engines: chunks in, answers out, in order; and how each chunk gets its noise."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -23,14 +23,14 @@ class Perturbed(NamedTuple):
 
 
 class Engine(ABC):
-    """Perturbs chunks, with a bounded number of them under way. A context manager: leaving ends the work."""
+    """Perturbs chunks, a bounded number of them at a time. A context manager: leaving it stops the work."""
 
     @abstractmethod
     def perturb(self, chunks: Iterable[Chunk], *, waits: bool = False) -> Iterator[Perturbed]:
         """Yield each chunk with its answers, in the order of the chunks.
 
-        `waits` says that the next chunk may be long in coming, as from a pipe: then nobody waits for the one
-        who reads it when the work is ended.
+        Set `waits` if the next chunk may take long to arrive, as from a pipe: then `close` does not wait for
+        the thread that reads it.
         """
 
     def __enter__(self) -> Self:
@@ -40,12 +40,12 @@ class Engine(ABC):
         self.close()
 
     def close(self) -> None:
-        """End the work and let go of what it needed; what is under way is not used any more."""
+        """Stop the work and free its resources; the answers of unfinished chunks are dropped."""
         return
 
 
 EngineMaker = Callable[[Perturber, RunKey], Engine]
-"""What makes the engine of a run, given what perturbs and where the noise comes from."""
+"""Creates the engine of a run from a perturber and the key of the run."""
 
 
 def stream_of(
@@ -58,8 +58,8 @@ def stream_of(
 ) -> Stream:
     """Return the noise for the texts of one column of one batch.
 
-    It is derived from the setting, from where the batch is and from what it holds: done again, it gives the
-    same answers, and no two settings, batches, columns or contents share noise.
+    It is derived from the setting, the position of the batch and its content. So a batch that is perturbed
+    again gets the same answers, and no two settings, batches, columns or contents share noise.
     """
     return perturber.derive_stream(key, partition, ordinal, column, _content(list(texts)))
 
@@ -75,7 +75,7 @@ def _content(texts: list[str | None]) -> bytes:
 def perturbed_texts(
     perturber: Perturber, key: RunKey, partition: int, ordinal: int, texts: Columns
 ) -> tuple[Columns, PrivateReport]:
-    """Return the answers to the texts of each column of one batch, and the counts."""
+    """Return the answers for each column of one batch, and the counts."""
     answers: Columns = {}
     total = PrivateReport()
     for column, values in texts.items():

@@ -1,4 +1,4 @@
-"""The engines by name. A new one is a file with an `Engine` and a call of `register_engine`."""
+"""The engines by name. To add one, write an `Engine` and call `register_engine`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ class EngineKind:
     Attributes
     ----------
     name : str
-        What it is called: `--engine NAME`.
+        The name, as in `--engine NAME`.
     help : str
-        What it is, in a few words.
+        A short description.
     make : callable
-        Takes what `takes` names, as keyword arguments, and returns what makes the engine of a run.
+        Takes the options in `takes` as keyword arguments, and returns an `EngineMaker`.
     takes : frozenset of str
-        Which of "workers" and "master" it understands.
+        Which of the options "workers" and "master" it has.
     """
 
     name: str
@@ -37,12 +37,12 @@ _kinds: Final[dict[str, EngineKind]] = {}
 
 
 def register_engine(kind: EngineKind) -> None:
-    """Register an engine under its name, in place of any other of that name."""
+    """Register an engine under its name; it replaces any other engine of that name."""
     _kinds[kind.name] = kind
 
 
 def engine_kinds() -> dict[str, EngineKind]:
-    """Return the engines by their names.
+    """Return all engines by name.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def engine_kinds() -> dict[str, EngineKind]:
 
 
 def engine_maker(name: str, *, workers: int | None = None, master: str | None = None) -> EngineMaker:
-    """Return what makes the engine of that name; an option that it does not take is refused.
+    """Return the maker of the engine of that name; an option that it does not have is refused.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def _local(workers: int | None = None) -> EngineMaker:
 
 
 def _spark(master: str | None = None) -> EngineMaker:
-    from wordveil.engines.spark import spark_engine  # it is heavy, and may not be installed
+    from wordveil.engines.spark import spark_engine  # a heavy import that may not be installed
 
     return spark_engine(master)
 

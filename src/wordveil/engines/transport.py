@@ -1,4 +1,4 @@
-"""How a perturber and chunks of a file travel to other processes: as bytes, checked where they arrive."""
+"""How a perturber and the chunks of a file are sent to other processes: as bytes, checked on arrival."""
 
 import hashlib
 import json
@@ -19,14 +19,14 @@ from wordveil.tables.base import Chunk
 __all__ = ["SentPerturber", "answer_row", "chunk_row", "perturbed_chunk"]
 
 Row = dict[str, Any]
-"""A chunk or its answers: `ordinal`, `columns` (their names, and the counts, as JSON) and `texts` (bytes)."""
+"""A chunk or its answers: `ordinal`, `columns` (JSON: names; of answers also the counts), `texts` (bytes)."""
 
 
 class SentPerturber:
-    """A perturber that is pickled as one run of bytes, with a fingerprint that is checked on arrival.
+    """A perturber that is pickled to a single bytes object, with a fingerprint that is checked on arrival.
 
-    It is bytes because Spark can't encrypt a broadcast that holds arrays. Workers on `here`, the machine that
-    sends it, have its vectors; others are sent them.
+    Bytes, because Spark can't encrypt a broadcast that holds arrays. Workers on `here`, the machine that sends
+    it, have its vectors; others receive them.
     """
 
     def __init__(self, perturber: Perturber, *, here: bool = False) -> None:
@@ -40,7 +40,7 @@ class SentPerturber:
     @classmethod
     def _received(cls, data: bytes, fingerprint: str) -> "SentPerturber":
         if hashlib.sha256(data).hexdigest() != fingerprint:
-            raise IntegrityError("The vectors that reached a worker are not those that were sent.")
+            raise IntegrityError("The vectors that a worker received differ from those that were sent.")
         return cls(pickle.loads(data))  # noqa: S301  # from the driver of the same run
 
 
@@ -54,7 +54,7 @@ def chunk_row(ordinal: int, chunk: Chunk) -> Row:
 
 
 def answer_row(perturber: Perturber, key: RunKey, row: Row) -> Row:
-    """Return the answers to a row that was received, as a row to send back; in this thread alone."""
+    """Return the answers to a received row, as a row to send back; runs in this thread only."""
     names = json.loads(row["columns"])
     texts = dict(zip(names, map(_decoded, row["texts"]), strict=True))
     with one_thread():  # there is one worker per core
@@ -67,7 +67,7 @@ def answer_row(perturber: Perturber, key: RunKey, row: Row) -> Row:
 
 
 def perturbed_chunk(chunk: Chunk, row: Row) -> Perturbed:
-    """Return a chunk with the answers that came back for it."""
+    """Return a chunk with the answers that were sent back for it."""
     names, report = json.loads(row["columns"])
     answers = dict(zip(names, map(_decoded, row["texts"]), strict=True))
     return Perturbed(chunk, answers, PrivateReport(**report))

@@ -1,4 +1,4 @@
-"""Noise added to the vector of a word, then the nearest word: the Mahalanobis and the Laplace mechanism."""
+"""Mechanisms that add noise to the vector of a word and answer with the nearest word."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -35,7 +35,7 @@ class Mahalanobis(Mechanism):
 
     Why: the density of the noise at z is c·exp(-ε‖z‖_RM), so by the triangle inequality moving its centre
     from φ(w) to φ(w') changes the density at any point by a factor of at most exp(ε‖φ(w) - φ(w')‖_RM). The
-    nearest word is a function of the noisy point alone, over candidates that do not depend on w.
+    nearest word is a function of the noisy point only, over candidates that do not depend on w.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ class Mahalanobis(Mechanism):
     lam : float
         λ in [0, 1]: how far the noise follows the shape of the vectors. 0 is the Laplace mechanism.
     device : str
-        Where the nearest word is searched for: "cpu", "cuda" or "auto", a GPU if there is one. It changes no
-        answer; the noise always comes from the CPU.
+        Where the nearest word is searched for: "cpu", "cuda", or "auto" for a GPU if there is one. The device
+        changes no answer; the noise always comes from the CPU.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class Mahalanobis(Mechanism):
 
     @property
     def _places(self) -> NDArray[np.float64]:
-        """Where each word is in the eigenbasis; the last row, row -1, is the centroid."""
+        """The position of each word in the eigenbasis; the last row, row -1, is the centroid."""
         return places_of(self.embedding).rows
 
     @property
@@ -124,7 +124,7 @@ class Mahalanobis(Mechanism):
 
     @cached_property
     def guarantee(self) -> MetricGuarantee:
-        """What is promised, in numbers and in words."""
+        """What is promised, in numbers and in sentences."""
         self.embedding.verify()
         return MetricGuarantee(self.epsilon, self.metric, self.embedding)
 

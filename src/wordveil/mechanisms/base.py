@@ -1,4 +1,4 @@
-"""What every mechanism is: word ids in, word ids out, parameters and a guarantee."""
+"""The contract of all mechanisms: word ids in, word ids out, parameters and a guarantee."""
 
 import json
 from abc import ABC, abstractmethod
@@ -26,8 +26,8 @@ class Mechanism(ABC):
     """A random function from the words of a public vocabulary, and the centroid, to its words.
 
     Frozen, safe to share between threads, picklable: it holds no random state. A mechanism of your own needs
-    `parameters`, `guarantee` and `_perturb`. After `register_mechanism` the command line knows it by its
-    name, and `options` says what can be chosen there.
+    `parameters`, `guarantee` and `_perturb`. After `register_mechanism` it can be used on the command line by
+    its name, with the options in `options`.
 
     Examples
     --------
@@ -37,13 +37,13 @@ class Mechanism(ABC):
     """
 
     name: ClassVar[str] = ""
-    """What it is called on the command line and in manifests; without one, its class in lower case."""
+    """The name on the command line and in manifests (default: the name of the class in lower case)."""
 
     options: ClassVar[tuple[Option, ...]] = ()
-    """What can be chosen beside `epsilon`, as keyword arguments of the class."""
+    """The options beside `epsilon`, which are keyword arguments of the class."""
 
     paper: ClassVar[str] = ""
-    """Where it comes from: authors, year, title."""
+    """The paper that it comes from: authors, year, title."""
 
     takes_device: ClassVar[bool] = False
     """Whether the class has a `device` argument, to search for words on a GPU."""
@@ -53,19 +53,19 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
-        """What is promised, in numbers and in words."""
+        """What is promised, in numbers and in sentences."""
 
     @abstractmethod
     def parameters(self) -> dict[str, JSON]:
-        """Return everything that changes an answer, but for the vectors: numbers, texts, lists and dicts.
+        """Return everything that changes an answer, except the vectors: numbers, strings, lists and dicts.
 
-        The manifest, the ledger, `repr`, the check of `--resume` and the context of derived noise all take
-        the setting from here. What is missing here can be changed between two halves of a resumed run.
+        The manifest, the ledger, `repr`, the check of `--resume` and the context of derived noise all use it.
+        If a parameter is missing here, a stopped run could be resumed with another value of it.
         """
 
     @abstractmethod
     def _perturb(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.int64]:
-        """Return an answer for each of the checked ids, in a flat array."""
+        """Return an answer for each of the checked ids, as a flat array."""
 
     @classmethod
     def called(cls) -> str:
@@ -76,12 +76,12 @@ class Mechanism(ABC):
     def make(
         cls, embedding: Embedding, epsilon: float, options: Mapping[str, Any], device: "DeviceName" = "cpu"
     ) -> Self:
-        """Return the mechanism with these options, which were checked against `options`."""
+        """Return the mechanism with these options, which have been checked against `cls.options`."""
         if cls.takes_device:
             options = {**options, "device": device}
         elif device == "cuda":
             raise ParameterError(f"The mechanism '{cls.called()}' can't use a GPU. Hint: --device cpu.")
-        return cls(embedding, epsilon, **options)  # type: ignore[call-arg]  # what a registered class takes
+        return cls(embedding, epsilon, **options)  # type: ignore[call-arg]  # every registered class takes these
 
     def setting(self) -> dict[str, JSON]:
         """Return the name of the mechanism, its parameters and the number of dimensions, as plain JSON.
@@ -105,9 +105,9 @@ class Mechanism(ABC):
         return f"{type(self).__name__}({values}{self.embedding!r})"
 
     def perturb_ids(self, ids: ArrayLike, *, stream: Stream | None = None) -> NDArray[np.int64]:
-        """Return a word id for each word id; -1 is the centroid, which stands for unknown words.
+        """Return a word id for each word id; -1 is the centroid, which represents unknown words.
 
-        Without a `stream` each call draws a new key from the operating system.
+        Without a `stream`, each call draws a new key from the operating system.
         """
         if stream is not None and not isinstance(stream, Stream):
             raise parameter_error("stream", "perturb_ids", "be a Stream, made by secure_stream()", stream)

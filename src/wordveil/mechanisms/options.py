@@ -1,4 +1,4 @@
-"""What can be chosen about a mechanism: the name of an option, its type, its range and what it does."""
+"""The options of a mechanism: name, type, range and help."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class _Required:
 
 REQUIRED: Final = _Required()
 
-_SWITCH: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_BOOLEANS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class Option:
     help : str
         What it does, in one sentence.
     default : optional
-        By default there is none: the option must be given.
+        Without a default, the option is required.
     low, high : number, optional
-        The range, ends included.
+        The range, including both ends.
     choices : tuple of str
         The allowed values of a str.
 
@@ -55,7 +55,7 @@ class Option:
 
     @property
     def range(self) -> str:
-        """The allowed values, as people read them; empty if everything of the type is allowed."""
+        """The allowed values in readable form; empty if every value of the type is allowed."""
         if self.choices:
             return ", ".join(self.choices)
         if self.type is bool:
@@ -66,30 +66,30 @@ class Option:
             return f"{self.low:g} or more"
         return f"{self.high:g} or less" if self.high is not None else ""
 
-    def parse(self, written: str, owner: str) -> Any:
-        """Return the value of what stands on a command line."""
+    def parse(self, text: str, owner: str) -> Any:
+        """Return the value of an option from the command line."""
         try:
-            value = _SWITCH[written.lower()] if self.type is bool else self.type(written)
+            value = _BOOLEANS[text.lower()] if self.type is bool else self.type(text)
         except (KeyError, ValueError):
-            raise self._error(written, owner) from None
+            raise self._error(text, owner) from None
         return self.check(value, owner)
 
     def check(self, value: object, owner: str) -> Any:
-        """Return the value if it has the type and lies in the range."""
+        """Return the value if it has the right type and is in the range."""
         if self.type is bool or self.type is str:
             if type(value) is not self.type or (self.choices and value not in self.choices):
                 raise self._error(value, owner)
             return value
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
-        number = check_real(value, self.name, owner, self.must, low, high)  # type: ignore[arg-type]  # it checks
+        number = check_real(value, self.name, owner, self.must, low, high)  # type: ignore[arg-type]  # it checks the type
         if self.type is int and not number.is_integer():
             raise self._error(value, owner)
         return self.type(number)
 
     @property
     def must(self) -> str:
-        """What a value must be, after "must"."""
+        """The part of an error message after "must"."""
         if self.type is bool:
             return "be true or false"
         if self.choices:

@@ -1,7 +1,7 @@
-"""Where the words stand in the eigenbasis, and the search among them: made once for an embedding.
+"""The positions of the words in the eigenbasis, and the search among them: computed once per embedding.
 
-Neither depends on ε, and not on λ either, which only stretches the noise along the axes. So all mechanisms of
-one embedding share them, and they go when the embedding goes.
+Neither depends on ε, or on λ, which only stretches the noise along the axes. So all mechanisms of one
+embedding share them, and they are freed with it.
 """
 
 import threading
@@ -22,7 +22,7 @@ _shared: Final = PerEmbedding["Places"](most=1)
 
 
 class Places:
-    """The rotated vectors of an embedding in float64, and a search for each device that was asked for.
+    """The rotated vectors of an embedding in float64, and a search for each device in use.
 
     Attributes
     ----------
@@ -48,10 +48,10 @@ class Places:
 
 
 def places_of(embedding: Embedding, rows: NDArray[np.float64] | None = None) -> Places:
-    """Return the places of an embedding, made once however many threads and mechanisms ask for them.
+    """Return the places of an embedding, computed once for all threads and mechanisms.
 
-    `rows` are those that came with a pickle: they are taken as they are, because an eigenbasis and a product
-    that are computed again may be rounded differently.
+    `rows` come from a pickle. They are used as they are, because an eigenbasis and a product that are
+    computed again may be rounded differently.
     """
     return _shared.get(embedding, None, lambda: Places(_rotated(embedding) if rows is None else rows))
 
@@ -63,9 +63,9 @@ def _rotated(embedding: Embedding) -> NDArray[np.float64]:
     for block in row_blocks(len(vectors)):
         rows[block] = vectors[block].astype(np.float64) @ axes
     # A product may round equal rows differently in different blocks; equal words must stay equal.
-    firsts: dict[bytes, int] = {}
-    for row, vector in enumerate(vectors + np.float32(0.0)):  # so that -0.0 is 0.0
-        first = firsts.setdefault(vector.tobytes(), row)
+    first_rows: dict[bytes, int] = {}
+    for row, vector in enumerate(vectors + np.float32(0.0)):  # turns -0.0 into 0.0
+        first = first_rows.setdefault(vector.tobytes(), row)
         if first != row:
             rows[row] = rows[first]
     rows[-1] = embedding.centroid @ axes

@@ -1,11 +1,11 @@
-"""The mechanisms by name: those of wordveil, and those that other packages bring along.
+"""The mechanisms by name: those of wordveil, and those of other packages.
 
-A package registers a class by the entry point `wordveil.mechanisms`:
+A package registers a class through the entry point `wordveil.mechanisms`:
 
     [project.entry-points."wordveil.mechanisms"]
     exponential = "my_package:Exponential"
 
-It is imported when somebody asks for its name, or for the list of all.
+The class is imported when its name is first used.
 """
 
 import difflib
@@ -36,7 +36,7 @@ _lock = threading.Lock()
 
 
 def register_mechanism(mechanism: type[Mechanism]) -> type[Mechanism]:
-    """Register a class under its name, for this process; can be used as a decorator.
+    """Register a class under its name, for this process; also works as a decorator.
 
     Examples
     --------
@@ -47,16 +47,16 @@ def register_mechanism(mechanism: type[Mechanism]) -> type[Mechanism]:
         raise ParameterError("Only a subclass of wv.Mechanism can be registered.")
     name = mechanism.called()
     if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii() or name != name.lower():
-        raise ParameterError("The name of a mechanism must be made of lower-case letters, digits, - and _.")
+        raise ParameterError("The name of a mechanism must consist of lower-case letters, digits, - and _.")
     with _lock:
-        known = _registered.setdefault(name, mechanism)
-    if known is not mechanism:
-        raise ParameterError(f"There is already a mechanism called '{name}', {known.__module__}'s.")
+        registered = _registered.setdefault(name, mechanism)
+    if registered is not mechanism:
+        raise ParameterError(f"There is already a mechanism '{name}', in {registered.__module__}.")
     return mechanism
 
 
 def mechanism_names() -> list[str]:
-    """Return the names of all mechanisms, also of those that other packages bring along.
+    """Return the names of all mechanisms, including those of other packages.
 
     Examples
     --------
@@ -80,9 +80,9 @@ def mechanism_class(name: str) -> type[Mechanism]:
     for point in entry_points(group=_GROUP):
         if point.name == name:
             return register_mechanism(_loaded(point))
-    known = mechanism_names()
-    close = difflib.get_close_matches(str(name), known, 1)
-    hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(known)}."
+    names = mechanism_names()
+    close = difflib.get_close_matches(str(name), names, 1)
+    hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(names)}."
     raise UnknownNameError(f"There is no mechanism of that name. Hint: {hint}")
 
 
@@ -90,14 +90,14 @@ def _loaded(point: EntryPoint) -> type[Mechanism]:
     package = point.dist.name if point.dist is not None else point.module
     try:
         loaded = point.load()
-    except Exception as error:  # whatever the code of somebody else raises
+    except Exception as error:  # code of another package can raise anything
         raise MachineError(
             f"The mechanism '{point.name}' of the package {package} can't be imported "
-            f"({type(error).__name__}). Hint: install a version of it that fits."
+            f"({type(error).__name__}). Hint: install a compatible version of it."
         ) from None
     if not (isinstance(loaded, type) and issubclass(loaded, Mechanism)) or loaded.called() != point.name:
         raise MachineError(
-            f"The entry point '{point.name}' of the package {package} is no mechanism of that name. "
+            f"The entry point '{point.name}' of the package {package} is not a mechanism of that name. "
             "Hint: it must name a subclass of wv.Mechanism whose 'name' is the same."
         )
     return loaded
@@ -106,7 +106,7 @@ def _loaded(point: EntryPoint) -> type[Mechanism]:
 def make_mechanism(
     name: str, embedding: Embedding, epsilon: float, *, device: DeviceName = "cpu", **options: Any
 ) -> Mechanism:
-    """Return the mechanism of that name; what can be chosen depends on it.
+    """Return the mechanism of that name, with its options as keyword arguments.
 
     Examples
     --------
@@ -114,15 +114,15 @@ def make_mechanism(
     >>> make_mechanism("mahalanobis", load_embedding(), 5.0, lam=0.5).parameters()
     {'epsilon': 5.0, 'lam': 0.5}
     """
-    chosen = mechanism_class(name)
-    return chosen.make(embedding, epsilon, checked_options(chosen, options), device)
+    mechanism = mechanism_class(name)
+    return mechanism.make(embedding, epsilon, checked_options(mechanism, options), device)
 
 
 def checked_options(mechanism: type[Mechanism], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a value for every option of a mechanism: the given ones, and defaults for the rest."""
+    """Return a checked value for every option of a mechanism, with defaults for those not in `options`."""
     name = mechanism.called()
-    for given in options:
-        _option_of(mechanism, given)
+    for option_name in options:
+        _option_of(mechanism, option_name)
     values = {}
     for option in mechanism.options:
         if option.name in options:
@@ -137,18 +137,16 @@ def checked_options(mechanism: type[Mechanism], options: Mapping[str, Any]) -> d
     return values
 
 
-def parsed_options(mechanism: type[Mechanism], written: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of options as they stand on a command line."""
-    return {
-        name: _option_of(mechanism, name).parse(text, mechanism.__name__) for name, text in written.items()
-    }
+def parsed_options(mechanism: type[Mechanism], texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of options from the command line."""
+    return {name: _option_of(mechanism, name).parse(text, mechanism.__name__) for name, text in texts.items()}
 
 
 def _option_of(mechanism: type[Mechanism], name: str) -> Option:
     for option in mechanism.options:
         if option.name == name:
             return option
-    known = [option.name for option in mechanism.options]
-    close = difflib.get_close_matches(name, known, 1)
-    hint = f"did you mean '{close[0]}'?" if close else f"it has {', '.join(known) or 'none'}."
+    names = [option.name for option in mechanism.options]
+    close = difflib.get_close_matches(name, names, 1)
+    hint = f"did you mean '{close[0]}'?" if close else f"it has {', '.join(names) or 'none'}."
     raise ParameterError(f"The mechanism '{mechanism.called()}' has no option '{name}'. Hint: {hint}")

@@ -1,4 +1,4 @@
-"""Whole data sets: a file to a file, a frame to a frame, or a pipe to a pipe."""
+"""Complete data sets: from file to file, from frame to frame, or from pipe to pipe."""
 
 from wordveil.runs.ledger import Ledger
 from wordveil.runs.perturb_file import FileRun, perturb_file

@@ -1,4 +1,4 @@
-"""What travels with an output, and what must not."""
+"""The manifest that is published with an output, and the private counts that must not be."""
 
 import functools
 import hashlib
@@ -39,14 +39,14 @@ def _sources(folder: Traversable, path: str) -> list[tuple[str, bytes]]:
 
 
 def settings(perturber: Perturber, *, secure: bool) -> dict[str, Any]:
-    """Return what was chosen and what it stands on: the parameters, the policy and the fingerprints."""
+    """Return the parameters, the policy, the source of the noise and the fingerprints."""
     embedding = perturber.mechanism.embedding
     return {
         "parameters": perturber.mechanism.setting(),
         "policy": perturber.policy.to_dict(),
         "noise": "cryptographic, under a key that was never stored"
         if secure
-        else "INSECURE: from a seed; whoever knows or guesses it can take the noise away",
+        else "INSECURE: from a seed; whoever knows or guesses it can remove the noise",
         "fingerprints": {
             "vectors": embedding.fingerprint,
             "tokenizer_rule": RULE_FINGERPRINT,
@@ -65,7 +65,7 @@ def manifest(
     output: dict[str, Any],
     earlier: dict[str, Any] | None,
 ) -> dict[str, Any]:
-    """Return what may travel with the output: nothing that the output itself does not show."""
+    """Return what may be published with the output: nothing about the input that the output does not show."""
     facts: dict[str, Any] = {
         "made_by": "wordveil",
         "manifest_version": _VERSION,
@@ -83,7 +83,7 @@ def manifest(
 
 
 def private_counts(**facts: Any) -> dict[str, Any]:
-    """Return what only the input shows, marked as such."""
+    """Return facts about the private input, marked as not for release."""
     return {
         "not_for_release": "These facts are functions of the private input. Keep them where the input is.",
         **facts,
@@ -91,5 +91,5 @@ def private_counts(**facts: Any) -> dict[str, Any]:
 
 
 def written(facts: dict[str, Any]) -> bytes:
-    """Return facts as they stand in a file."""
+    """Return facts as the content of a JSON file."""
     return (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from wordveil.engines import EngineMaker, engine_maker
-from wordveil.errors import ParameterError, parameter_error, sealed
+from wordveil.errors import ParameterError, sealed
 from wordveil.folders import checked_path
-from wordveil.perturber import Perturber
-from wordveil.randomness import RunKey, checked_key
+from wordveil.perturber import Perturber, checked_run_key
+from wordveil.randomness import RunKey
 from wordveil.runs.journal import Journal
 from wordveil.runs.ledger import Ledger
 from wordveil.runs.paths import Input, Targets, open_binary
@@ -83,9 +83,7 @@ def perturb_file(
     >>> run.rows, run.words, run.output.read_text().splitlines()[0]
     (2, 5, 'label,message')
     """
-    if not isinstance(perturber, Perturber):
-        raise parameter_error("perturber", "perturb_file", "be a Perturber", perturber)
-    key = checked_key(key, "perturb_file")
+    key = checked_run_key(perturber, key, "perturb_file")
     make_engine = engine or engine_maker("local", workers=workers)
     targets = Targets.of(checked_path(target, "target", "perturb_file"))
     path = None if hasattr(source, "read") else checked_path(source, "source", "perturb_file")

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from wordveil.engines.base import perturbed_texts
-from wordveil.errors import FormatError, MissingExtraError, ParameterError, parameter_error, sealed
-from wordveil.perturber import Perturber
-from wordveil.randomness import RunKey, checked_key
+from wordveil.errors import FormatError, MissingExtraError, ParameterError, sealed
+from wordveil.perturber import Perturber, checked_run_key
+from wordveil.randomness import RunKey
 from wordveil.tables.arrow import bare_schema, first_not_utf8
 from wordveil.tables.columns import checked_names, not_text, positions
 
@@ -56,9 +56,7 @@ def perturb_frame(
     >>> private.column_names, private["message"].null_count, len(private["message"][0].as_py().split())
     (['message', 'label'], 1, 3)
     """
-    if not isinstance(perturber, Perturber):
-        raise parameter_error("perturber", "perturb_frame", "be a Perturber", perturber)
-    key = checked_key(key, "perturb_frame")
+    key = checked_run_key(perturber, key, "perturb_frame")
     narwhals = _narwhals()
     chosen, kept = checked_names(text, keep)
     if not chosen:

@@ -5,8 +5,8 @@ from typing import BinaryIO
 
 from wordveil.engines import EngineMaker, engine_maker
 from wordveil.errors import sealed
-from wordveil.perturber import Perturber
-from wordveil.randomness import RunKey, checked_key
+from wordveil.perturber import Perturber, checked_run_key
+from wordveil.randomness import RunKey
 from wordveil.tables import Layout, open_table
 from wordveil.tables.compression import Compression
 
@@ -46,7 +46,7 @@ def perturb_pipe(
     3
     """
     layout.find_format().check_streams()
-    noise = checked_key(key, "perturb_pipe")
+    noise = checked_run_key(perturber, key, "perturb_pipe")
     opened = open_table(
         source, name, layout, text, keep, compression=compression, unbuffered=noise.secure,
         policy=perturber.policy,

@@ -1,4 +1,4 @@
-"""What several releases of the same texts promise together, if they promise anything."""
+"""What several releases of the same texts promise together."""
 
 import re
 from typing import Any, Final
@@ -8,17 +8,17 @@ from wordveil.rounding import at_most
 __all__ = ["Setting", "in_words", "is_void", "readable", "together"]
 
 Setting = dict[str, Any]
-"""What a release was made with: mechanism, parameters, worst exponent, and whether it was secure and safe."""
+"""A release's mechanism, parameters and worst exponent, whether its noise was secure, and unsafe choices."""
 
-_LARGEST: Final = 1e300  # far beyond any real one, and sums of them are still numbers
+_LARGEST: Final = 1e300  # far above any real exponent, and sums of such numbers are still finite
 _CHOICE: Final = re.compile("unsafe_[a-z_]+")
 _NAME: Final = re.compile("[a-z0-9_-]{1,100}")
-_FLAT: Final = ("epsilon", "lam", "dims")  # of wordveil 0.1, which knew no other parameters
+_FLAT: Final = ("epsilon", "lam", "dims")  # the only parameters of wordveil 0.1, stored beside the mechanism
 _SYMBOLS: Final = {"epsilon": "ε", "lam": "λ"}
 
 
 def readable(setting: object) -> bool:
-    """Tell whether something that was stored is a setting, of this version or of wordveil 0.1."""
+    """Return whether a stored value is a setting of this version or of wordveil 0.1."""
     return (
         isinstance(setting, dict)
         and _is_number(setting.get("worst_case_exponent"))
@@ -47,11 +47,11 @@ def _has_numbers(setting: Setting) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    return type(value) in (int, float) and 0 <= value <= _LARGEST  # type: ignore[operator]  # a number then
+    return type(value) in (int, float) and 0 <= value <= _LARGEST  # type: ignore[operator]  # it is a number here
 
 
 def in_words(setting: Setting) -> str:
-    """Return the mechanism and its parameters, as a person reads them.
+    """Return the mechanism and its parameters in readable form.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def _shown(value: object) -> str:
 
 
 def is_void(setting: Setting) -> str:
-    """Return why a release promises nothing that could be added up; empty if it promises something."""
+    """Return why a release promises nothing; empty if it does promise something."""
     if setting["unsafe"]:
         return f"made unsafe choices ({', '.join(setting['unsafe'])})"
     match setting.get("secure"):
@@ -76,11 +76,11 @@ def is_void(setting: Setting) -> str:
             return ""
         case False:
             return "drew its noise from a seed"
-    return "was made by a version that did not note whether its noise was secure"
+    return "was made by a version that did not record whether its noise was secure"
 
 
 def together(now: Setting, before: list[Setting]) -> str:
-    """Return, in a sentence, what several releases of the same texts promise together.
+    """Return one sentence on what several releases of the same texts promise together.
 
     Examples
     --------
@@ -95,8 +95,8 @@ def together(now: Setting, before: list[Setting]) -> str:
     """
     settings = [*before, now]
     for number, setting in enumerate(settings, 1):
-        if why := is_void(setting):
-            return f"All releases together promise nothing: release {number} of {len(settings)} {why}."
+        if reason := is_void(setting):
+            return f"All releases together promise nothing: release {number} of {len(settings)} {reason}."
     worst = [setting["worst_case_exponent"] for setting in settings]
     promise = (
         f"All releases together promise, for a word, at most exp({at_most(sum(worst))}) "
@@ -111,7 +111,7 @@ def together(now: Setting, before: list[Setting]) -> str:
 
 
 def _distance(setting: Setting) -> tuple[str, str] | None:
-    """Return which distance ε multiplies in a promise; None if the promise has no such form."""
+    """Return the vectors and the distance that ε multiplies; None if the promise has no such distance."""
     if "parameters" not in setting:
         return setting["vectors"], f"lam={setting['lam']:.17g} dims={setting['dims']}"
     return (setting["vectors"], setting["distance"]) if setting["distance"] is not None else None

@@ -237,7 +237,7 @@ def test_a_seeded_pipe_gives_what_a_seeded_file_gives(vectors: str, folder: Path
         (["in.csv", "out", "--text", "message"], "the extension does not name a format. Hint: --format"),
         (["in.csv", "out.csv", "--text", "message", "--delimiter", "ab"], "delimiter must be one character"),
         (["in.csv", "out.csv", "--text", "message", "--workers", "0"], "--workers must be"),
-        (["in.csv", "out.csv", "--text", "message", "--master", "local"], "--master is for Spark"),
+        (["in.csv", "out.csv", "--text", "message", "--master", "local"], "--master is not for --engine local. Hint: --engine spark takes it"),
         (["in.csv", "out.csv", "--text", "message", "--engine", "beam"], "'--engine'"),
         (["in.csv", "-", "--text", "message", "--resume"], "are for files"),
         (["in.csv", "-", "--text", "message", "--again"], "are for files"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import typer
 
@@ -45,7 +45,7 @@ from wordveil.cli.policy_options import (
 )
 from wordveil.embedding import load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
-from wordveil.engines import EngineMaker
+from wordveil.engines import EngineMaker, engine_kinds, engine_maker
 from wordveil.errors import ParameterError, PrivacyWarning, check_whole
 from wordveil.evaluation.strength import strength
 from wordveil.mechanisms import Mechanism
@@ -135,8 +135,14 @@ def perturb(
         ),
     ] = False,
     engine: Annotated[
-        Literal["local", "spark"],
-        typer.Option(help="Threads on this machine, or a Spark cluster.", rich_help_panel=_RUN),
+        str,
+        typer.Option(
+            metavar="|".join(engine_kinds()),
+            help="Where the work is done: "
+            + ", or ".join(kind.help for kind in engine_kinds().values())
+            + ".",
+            rich_help_panel=_RUN,
+        ),
     ] = "local",
     master: Annotated[
         str | None,
@@ -188,13 +194,13 @@ def perturb(
     )
     perturber = Perturber(chosen, policy)
     key = _key(unsafe_seed)
-    make_engine = _engine(engine, master, workers)
+    make_engine = engine_maker(engine, workers=workers, master=master)
     columns, kept = text or [], keep or []
     if target == "-":
         if resume or again or force or no_ledger:
             raise ParameterError(_FOR_FILES)
         with _hint_when_stopped():
-            left_out = _to_pipe(source, perturber, columns, kept, layout, workers, make_engine, key)
+            left_out = _to_pipe(source, perturber, columns, kept, layout, make_engine, key)
         _note_left_out(left_out)
         note(_strength(perturber.mechanism))
         return
@@ -208,7 +214,6 @@ def perturb(
             text=columns,
             keep=kept,
             layout=layout,
-            workers=workers,
             engine=make_engine,
             resume=resume,
             force=force,
@@ -251,8 +256,7 @@ def _to_pipe(
     text: list[str],
     keep: list[str],
     layout: Layout,
-    workers: int | None,
-    make_engine: EngineMaker | None,
+    make_engine: EngineMaker,
     key: RunKey,
 ) -> str:
     with opened(source, layout) as (file, name, full_layout, compression):
@@ -265,23 +269,10 @@ def _to_pipe(
             keep=keep,
             layout=full_layout,
             compression=compression,
-            workers=workers,
             engine=make_engine,
             key=key,
             check=stopping.check,
         )
-
-
-def _engine(name: Literal["local", "spark"], master: str | None, workers: int | None) -> EngineMaker | None:
-    if name == "spark":
-        if workers is not None:
-            raise ParameterError("--workers is for threads. Hint: --master local[N] sets those of Spark.")
-        from wordveil.engines.spark import spark_engine
-
-        return spark_engine(master)
-    if master is not None:
-        raise ParameterError("--master is for Spark. Hint: --engine spark.")
-    return None
 
 
 def _show(run: FileRun) -> None:

@@ -25,8 +25,8 @@ Row = dict[str, Any]
 class SentPerturber:
     """A perturber that is pickled to a single bytes object, with a fingerprint that is checked on arrival.
 
-    Bytes, because Spark can't encrypt a broadcast that holds arrays. Workers on `here`, the machine that sends
-    it, have its vectors; others receive them.
+    Bytes, because Spark can't encrypt a broadcast that holds arrays. Workers `here`, on the machine that
+    sends it, have its vectors; others receive them.
     """
 
     def __init__(self, perturber: Perturber, *, here: bool = False) -> None:

@@ -72,6 +72,12 @@ def noisy(small: wv.Embedding) -> wv.Perturber:
     return wv.Perturber(wv.Mahalanobis(small, 0.01))
 
 
+@pytest.fixture
+def ledger(tmp_path: Path) -> wv.Ledger:
+    """An empty ledger of this test alone."""
+    return wv.Ledger(tmp_path / "state" / "ledger.sqlite")
+
+
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     folder = os.environ.get("WORDVEIL_TEST_DATA")

@@ -308,3 +308,14 @@ def test_the_guarantee_names_what_is_unsafe(real: wv.Perturber) -> None:
     assert "local_dp_epsilon_per_text" not in padded.to_dict()
     assert "the number of words in a text" in padded.not_covered
     assert any("in spite of the padding" in what for what in padded.not_covered)
+
+
+def test_the_key_of_a_run_is_checked(real: wv.Perturber) -> None:
+    with pytest.raises(wv.ParameterError, match="'perturber' parameter of f must be a Perturber"):
+        module.checked_run_key(None, None, "f")
+    with pytest.raises(wv.ParameterError, match="'key' parameter of f must be a RunKey"):
+        module.checked_run_key(real, 7, "f")  # type: ignore[arg-type]  # that is the test
+    assert module.checked_run_key(real, None, "f").secure
+    key = wv.insecure_key(1)
+    with pytest.warns(wv.PrivacyWarning, match="The noise comes from a seed"):
+        assert module.checked_run_key(real, key, "f", stacklevel=3) is key

@@ -300,7 +300,7 @@ def test_a_session_without_encryption_raises_a_warning(
         assert any("spark.io.encryption.enabled=true" in str(warning.message) for warning in caught) == warned
 
 
-def processes_of_session(number: int) -> list[str]:
+def session_processes(number: int) -> list[str]:
     """Return the processes of a session that are still running."""
     listed = subprocess.run(["ps", "-eo", "pid,sid,stat,args"], capture_output=True, text=True).stdout
     rows = [line.split(None, 3) for line in listed.splitlines()[1:]]
@@ -320,17 +320,15 @@ def test_ctrl_c_while_spark_starts_leaves_no_java(tmp_path: Path) -> None:
         command(tmp_path), stderr=subprocess.PIPE, text=True, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:  # fmt: skip
-        while process.poll() is None and not any(
-            "java" in line for line in processes_of_session(process.pid)
-        ):
+        while process.poll() is None and not any("java" in line for line in session_processes(process.pid)):
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=120)
     assert (process.returncode, errors) == (130, "wordveil: stopped.\n")
     deadline = time.monotonic() + 30
-    while processes_of_session(process.pid) and time.monotonic() < deadline:
+    while session_processes(process.pid) and time.monotonic() < deadline:
         time.sleep(0.2)
-    assert processes_of_session(process.pid) == []
+    assert session_processes(process.pid) == []
 
 
 @spark_only
@@ -341,7 +339,7 @@ def test_a_killed_java_is_reported_in_one_line(tmp_path: Path) -> None:
     ) as process:
         while process.poll() is None and not (journal.exists() and journal.read_bytes().count(b"\n") > 1):
             time.sleep(0.05)
-        for line in processes_of_session(process.pid):
+        for line in session_processes(process.pid):
             if "/java " in line:
                 os.kill(int(line.split()[0]), signal.SIGKILL)
         _, errors = process.communicate(timeout=120)

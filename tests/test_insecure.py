@@ -1,9 +1,8 @@
-"""Noise from a seed never goes unsaid, and nothing falls back to it."""
+"""Noise from a seed is always reported, and nothing falls back to it."""
 
 import io
 import random
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +17,14 @@ from wordveil.runs import perturb_pipe
 SEEDED = "The noise comes from a seed"
 
 
-@dataclass(frozen=True)
-class Watching(wv.Mechanism):
-    """Notes every stream that reaches it."""
+class Watching(wv.Laplace):
+    """Remembers every stream that it gets."""
 
-    embedding: wv.Embedding
-    streams: list[wv.Stream] = field(default_factory=list)
+    streams: list[wv.Stream]
 
-    @property
-    def guarantee(self) -> wv.MetricGuarantee:
-        return wv.Laplace(self.embedding, 1.0).guarantee
-
-    def parameters(self) -> dict[str, Any]:
-        return {}
+    def __init__(self, embedding: wv.Embedding) -> None:
+        super().__init__(embedding, 1.0)
+        object.__setattr__(self, "streams", [])
 
     def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
         self.streams.append(stream)
@@ -74,11 +68,11 @@ WAYS = [texts, one_text, words, file, frame, pipe]
 def test_a_seed_from_python_raises_a_warning(way: Any, small: wv.Embedding, tmp_path: Path) -> None:
     with pytest.warns(wv.PrivacyWarning, match=SEEDED) as caught:
         way(wv.Perturber(Watching(small)), tmp_path, wv.insecure_key(1))
-    assert caught[0].filename == __file__  # it points at whoever chose the seed
+    assert caught[0].filename == __file__  # it points at the line that chose the seed
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_default_is_secure_whatever_else_is_known(
+def test_the_default_is_secure_even_with_clock_and_generators_fixed(
     way: Any, small: wv.Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the clock stopped and every ordinary generator seeded, two runs still share nothing."""
@@ -96,7 +90,7 @@ def test_the_default_is_secure_whatever_else_is_known(
 
 
 @pytest.mark.parametrize("wrong", [7, "key", object()])
-def test_what_is_no_source_of_noise_is_refused(wrong: Any, small: wv.Embedding, tmp_path: Path) -> None:
+def test_bad_sources_of_noise_are_refused(wrong: Any, small: wv.Embedding, tmp_path: Path) -> None:
     perturber = wv.Perturber(Watching(small))
     with pytest.raises(wv.ParameterError, match="'stream' parameter of perturb must be a Stream"):
         perturber.perturb(["tea"], stream=wrong)

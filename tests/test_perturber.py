@@ -23,7 +23,7 @@ EMB = wv.Embedding(
 
 @dataclass(frozen=True)
 class FixedSequence(wv.Mechanism):
-    """Answers the words of the vocabulary one after the other, whatever it is asked: nothing of the input."""
+    """Answers with the words of the vocabulary one after the other, whatever the input is."""
 
     embedding: wv.Embedding = EMB
 
@@ -38,7 +38,7 @@ class FixedSequence(wv.Mechanism):
         return np.arange(len(ids)) % len(self.embedding)
 
 
-VEIL = wv.Perturber(FixedSequence())
+PERTURBER = wv.Perturber(FixedSequence())
 ADDRESSES = st.sampled_from(["", "http://", "www.", "a@b.c", "#", "@"])
 ANY_TEXT = (
     st.builds(str.__add__, ADDRESSES, st.text(st.characters(), max_size=80))
@@ -49,18 +49,18 @@ ANY_TEXT = (
 
 @given(ANY_TEXT)
 @settings(max_examples=1000)
-def test_nothing_of_the_input_passes(text: str) -> None:
+def test_nothing_of_the_input_is_copied(text: str) -> None:
     """All inputs of one token count give the same bytes."""
-    count = len(VEIL.tokenizer.ids(text))
+    count = len(PERTURBER.tokenizer.ids(text))
     expected = " ".join(itertools.islice(itertools.cycle(EMB.words), count))
-    assert VEIL(text) == expected
+    assert PERTURBER(text) == expected
     expected.encode("utf-8")
     assert len(expected.splitlines()) <= 1
 
 
 @given(ANY_TEXT)
 @settings(max_examples=300)
-def test_with_padding_not_even_the_length_passes(text: str) -> None:
+def test_with_padding_not_even_the_length_is_revealed(text: str) -> None:
     assert wv.Perturber(FixedSequence(), wv.Policy(pad_to=3))(text) == "book a flight"
     dropping = wv.Policy(pad_to=3, unsafe_drop=True)
     assert wv.Perturber(FixedSequence(), dropping)(text) == "book a flight"
@@ -93,18 +93,18 @@ def test_same_length_same_support() -> None:
 
 @dataclass(frozen=True)
 class Recording(FixedSequence):
-    """Columns as FixedSequence does, and remembers what it was asked."""
+    """Answers as FixedSequence does, and remembers the ids that it got."""
 
-    asked: list[int] = field(default_factory=list)
+    perturbed_ids: list[int] = field(default_factory=list)
 
     def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
-        self.asked.extend(ids.tolist())
+        self.perturbed_ids.extend(ids.tolist())
         return super()._perturb(ids, stream)
 
 
 @pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
 @pytest.mark.parametrize(
-    ("choices", "asked"),
+    ("choices", "perturbed_ids"),
     [
         ({}, [7, 3, 4, -1, 5, -1]),
         ({"pad_to": 8}, [7, 3, 4, -1, 5, -1, -1, -1]),
@@ -121,14 +121,14 @@ class Recording(FixedSequence):
         ({"unsafe_exempt": frozenset({"to"}), "pad_to": 3}, [7, 4]),
     ],
 )
-def test_what_the_mechanism_is_asked(choices: dict[str, object], asked: list[int]) -> None:
+def test_the_ids_that_the_mechanism_gets(choices: dict[str, object], perturbed_ids: list[int]) -> None:
     mechanism = Recording()
     wv.Perturber(mechanism, wv.Policy(**choices))("Tea to Boston Qwxz please zoë")  # type: ignore[arg-type]  # one
-    assert mechanism.asked == asked
+    assert mechanism.perturbed_ids == perturbed_ids
 
 
 @pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
-def test_gaps_of_what_is_dropped_are_carried_on() -> None:
+def test_gaps_around_dropped_words_are_kept() -> None:
     perturber = wv.Perturber(FixedSequence(), wv.Policy(unsafe_drop=True, unsafe_keep_punctuation=True))
     assert perturber("Tea (qwxz), please! #_ boston.") == "book (), a! flight."
 
@@ -144,7 +144,7 @@ def test_exempt_and_kept_tokens_are_not_cut() -> None:
     )
 
 
-def test_padding_counts_for_the_size_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_padding_counts_towards_the_size_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_BLOCK_TOKENS", 100)
     assert [len(block) for block in module._blocks([""] * 10, 50)] == [2] * 5
 
@@ -161,18 +161,18 @@ def test_the_words_are_the_mechanisms_answers(real: wv.Perturber) -> None:
     ids = [number for text in TEXTS for number in real.tokenizer.ids(text)]
     answers = real.mechanism.perturb_ids(ids, stream=wv.insecure_stream(4))
     expected = " ".join(EMB.words[i] for i in answers)
-    made = real.perturb(TEXTS, stream=wv.insecure_stream(4))
-    assert " ".join(text for text in made if text) == expected
-    assert [len(text.split()) for text in made[:6]] == [6, 0, 1, 3, 0, 4]
+    private = real.perturb(TEXTS, stream=wv.insecure_stream(4))
+    assert " ".join(text for text in private if text) == expected
+    assert [len(text.split()) for text in private[:6]] == [6, 0, 1, 3, 0, 4]
 
 
 @pytest.mark.parametrize("block", [1, 10, 1000])
 def test_the_block_size_changes_no_answer(
     real: wv.Perturber, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = real.perturb(TEXTS, stream=wv.insecure_stream(5))
+    expected = real.perturb(TEXTS, stream=wv.insecure_stream(5))
     monkeypatch.setattr(module, "_BLOCK_TOKENS", block)
-    assert real.perturb(TEXTS, stream=wv.insecure_stream(5)) == whole
+    assert real.perturb(TEXTS, stream=wv.insecure_stream(5)) == expected
 
 
 def test_a_generator_of_texts(real: wv.Perturber) -> None:
@@ -239,8 +239,8 @@ def test_refuses(real: wv.Perturber) -> None:
 
 def test_a_text_over_16_mib_is_refused_and_one_of_10_mb_works() -> None:
     with pytest.raises(wv.ParameterError, match="over 16 MiB"):
-        VEIL("tea " * (5 << 20))
-    assert len(VEIL("tea " * 2_500_000)) > 10_000_000
+        PERTURBER("tea " * (5 << 20))
+    assert len(PERTURBER("tea " * 2_500_000)) > 10_000_000
 
 
 def test_pickles_and_shares_between_threads(real: wv.Perturber) -> None:
@@ -308,3 +308,14 @@ def test_the_guarantee_names_what_is_unsafe(real: wv.Perturber) -> None:
     assert "local_dp_epsilon_per_text" not in padded.to_dict()
     assert "the number of words in a text" in padded.not_covered
     assert any("in spite of the padding" in what for what in padded.not_covered)
+
+
+def test_the_key_of_a_run_is_checked(real: wv.Perturber) -> None:
+    with pytest.raises(wv.ParameterError, match="'perturber' parameter of f must be a Perturber"):
+        module.checked_run_key(None, None, "f")
+    with pytest.raises(wv.ParameterError, match="'key' parameter of f must be a RunKey"):
+        module.checked_run_key(real, 7, "f")  # type: ignore[arg-type]  # that is the test
+    assert module.checked_run_key(real, None, "f").secure
+    key = wv.insecure_key(1)
+    with pytest.warns(wv.PrivacyWarning, match="The noise comes from a seed"):
+        assert module.checked_run_key(real, key, "f", stacklevel=3) is key

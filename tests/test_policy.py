@@ -21,7 +21,7 @@ def test_safe_by_default_and_silent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "message"),
     [
         ("unsafe_drop", True, "how many words are outside"),
         ("unsafe_mask", "[X]", "which words are outside"),
@@ -31,13 +31,13 @@ def test_safe_by_default_and_silent() -> None:
         ("unsafe_exempt", ["the", "A"], "exempt list"),
     ],
 )
-def test_what_is_unsafe_warns_once_and_says_why(name: str, value: object, told: str) -> None:
-    with pytest.warns(wv.PrivacyWarning, match=told) as caught:
+def test_unsafe_choices_warn_once_and_say_why(name: str, value: object, message: str) -> None:
+    with pytest.warns(wv.PrivacyWarning, match=message) as caught:
         policy = wv.Policy(**{name: value})  # type: ignore[arg-type]  # one of the parameters
     assert len(caught) == 1
     assert policy.unsafe == (name,)
     assert policy.to_dict()["unsafe"] == [name]
-    assert told in policy.revealed[0]
+    assert message in policy.revealed[0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert pickle.loads(pickle.dumps(policy)) == policy
@@ -45,7 +45,7 @@ def test_what_is_unsafe_warns_once_and_says_why(name: str, value: object, told: 
 
 @pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
 @pytest.mark.parametrize(
-    ("choices", "told"),
+    ("choices", "message"),
     [
         ({"pad_to": 0}, "'pad_to'"),
         ({"pad_to": 2.5}, "'pad_to'"),
@@ -65,8 +65,8 @@ def test_what_is_unsafe_warns_once_and_says_why(name: str, value: object, told: 
         ({"unsafe_exempt": ["a", 5]}, "Word 1"),
     ],
 )
-def test_refuses(choices: dict[str, object], told: str) -> None:
-    with pytest.raises(wv.ParameterError, match=told):
+def test_refuses(choices: dict[str, object], message: str) -> None:
+    with pytest.raises(wv.ParameterError, match=message):
         wv.Policy(**choices)  # type: ignore[arg-type]  # that is the test
 
 
@@ -82,7 +82,7 @@ def test_exempt_words_are_folded() -> None:
     assert wv.Policy(unsafe_exempt=["The", "DON'T"]).unsafe_exempt == {"the", "don't"}  # type: ignore[arg-type]  # any iterable
 
 
-def test_what_survives_a_cut_of_a_bag_is_a_random_choice() -> None:
+def test_cutting_a_bag_keeps_a_random_choice() -> None:
     """Each of 12 words survives a cut to 4 in a third of the cases, wherever it is.
 
     Each count is binomial with n = 3,000 and p = 1/3: six standard deviations, 155, have α < 1e-8 in all. The
@@ -108,7 +108,7 @@ def test_a_bag_hides_what_came_first(small: wv.Embedding) -> None:
     assert bag.exponent(text, other) == pytest.approx(0.0, abs=1e-9)
 
 
-def test_the_guarantee_of_bags_that_are_cut(small: wv.Embedding) -> None:
+def test_the_guarantee_of_cut_bags(small: wv.Embedding) -> None:
     """The `pad_to` largest exponents of a matching; the worst case, if only one text is cut."""
     mechanism = wv.Laplace(small, 1.0)
     bag = wv.Perturber(mechanism, wv.Policy(pad_to=2, bag=True)).guarantee

@@ -48,8 +48,8 @@ def test_the_cipher_is_aes_where_the_processor_has_it(monkeypatch: pytest.Monkey
     expected = AESCounter(key=int.from_bytes(key[:16], "little"))
     if not expected.use_aesni:
         expected = ChaCha(key=int.from_bytes(key, "little"), rounds=20)
-    made = randomness._generator(key).bit_generator
-    assert first_bytes(made, 64) == first_bytes(expected, 64)
+    cipher = randomness._generator(key).bit_generator
+    assert first_bytes(cipher, 64) == first_bytes(expected, 64)
 
     class Slow:
         use_aesni = 0
@@ -57,8 +57,8 @@ def test_the_cipher_is_aes_where_the_processor_has_it(monkeypatch: pytest.Monkey
         def __init__(self, key: int) -> None: ...
 
     monkeypatch.setattr(randomness, "AESCounter", Slow)
-    made = randomness._generator(key).bit_generator
-    assert first_bytes(made, 64) == first_bytes(ChaCha(key=int.from_bytes(key, "little")), 64)
+    cipher = randomness._generator(key).bit_generator
+    assert first_bytes(cipher, 64) == first_bytes(ChaCha(key=int.from_bytes(key, "little")), 64)
 
 
 def test_it_fails_closed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,13 +104,13 @@ KINDS: dict[str, Callable[[wv.Stream, int], np.ndarray]] = {
 def test_the_size_of_blocks_and_other_kinds_change_nothing(kind: str) -> None:
     """Each kind has a generator of its own: all others, drawn in between, leave it as it was."""
     for make in (lambda: wv.insecure_stream(3), lambda key=wv.RunKey(): key.stream("x")):
-        whole, cut = make(), make()
+        uncut, cut = make(), make()
         parts = []
         for size in (1, 4, 7, 8):
             parts.append(KINDS[kind](cut, size))
             for other in KINDS.keys() - {kind}:
                 KINDS[other](cut, size)
-        np.testing.assert_array_equal(KINDS[kind](whole, 20), np.concatenate(parts))
+        np.testing.assert_array_equal(KINDS[kind](uncut, 20), np.concatenate(parts))
 
 
 @pytest.mark.parametrize("make", [wv.secure_stream, lambda: wv.insecure_stream(3)])
@@ -129,10 +129,10 @@ def test_the_range_of_integers_is_a_whole_number(high: int) -> None:
 
 
 def test_a_key_is_256_bits_from_the_operating_system(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr("secrets.token_bytes", lambda count: asked.append(count) or bytes(count))  # type: ignore[func-returns-value]  # append returns None
+    sizes: list[int] = []
+    monkeypatch.setattr("secrets.token_bytes", lambda count: sizes.append(count) or bytes(count))  # type: ignore[func-returns-value]  # append returns None
     assert draws(wv.secure_stream()) == draws(wv.secure_stream())
-    assert asked == [32, 32]
+    assert sizes == [32, 32]
 
 
 @pytest.mark.parametrize("make", [wv.secure_stream, lambda: wv.insecure_stream(3)])
@@ -176,17 +176,17 @@ def _use_in_child(source: wv.Stream | wv.RunKey, channel: "multiprocessing.Simpl
         else:
             source.normals((3,))
     except wv.WordveilError as error:
-        told = str(error)
+        outcome = str(error)
     else:
-        told = "it drew"
+        outcome = "it drew"
     if isinstance(source, wv.Stream):
         try:
             source.gammas(2.0, 3)
         except wv.WordveilError:
             pass
         else:
-            told = "it drew"
-    channel.put(told)
+            outcome = "it drew"
+    channel.put(outcome)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -196,9 +196,9 @@ def test_a_forked_child_never_repeats_its_parents_noise(make: Callable[[], wv.St
     channel = context.SimpleQueue()
     process = context.Process(target=_use_in_child, args=(make(), channel))
     process.start()
-    told = channel.get()
+    outcome = channel.get()
     process.join()
-    assert "forked process" in told
+    assert "forked process" in outcome
 
 
 def _fresh_in_child(channel: "multiprocessing.SimpleQueue[tuple[float, ...]]") -> None:

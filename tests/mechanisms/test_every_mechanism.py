@@ -1,4 +1,4 @@
-"""One body for every mechanism that is registered: a new one is tested by being there."""
+"""One test body for every registered mechanism: a new one is tested as soon as it is registered."""
 
 import json
 import pickle
@@ -31,7 +31,7 @@ def mechanism(kind: type[wv.Mechanism], embedding: wv.Embedding) -> wv.Mechanism
     return wv.make_mechanism(kind.called(), embedding, EPSILON)
 
 
-def test_it_is_described(kind: type[wv.Mechanism]) -> None:
+def test_it_is_documented(kind: type[wv.Mechanism]) -> None:
     assert kind.name == kind.called() == kind.name.lower()
     assert kind.paper
     assert "Guarantee: Pr[" in (kind.__doc__ or "")
@@ -101,8 +101,8 @@ def test_pickles_and_threads_give_the_same_answers(mechanism: wv.Mechanism) -> N
 def test_the_guarantee_is_consistent(mechanism: wv.Mechanism, embedding: wv.Embedding) -> None:
     promise = mechanism.guarantee
     assert isinstance(promise, wv.Guarantee)
-    everyone = np.arange(-1, 300)
-    exponents = promise.exponents(everyone[:, None], everyone[None, :])
+    ids = np.arange(-1, 300)
+    exponents = promise.exponents(ids[:, None], ids[None, :])
     assert exponents.shape == (301, 301)
     np.testing.assert_allclose(exponents, exponents.T, atol=1e-9)
     assert (np.diag(exponents) < 1e-9).all()
@@ -119,11 +119,10 @@ def test_the_guarantee_is_consistent(mechanism: wv.Mechanism, embedding: wv.Embe
 
 
 def test_the_promise_holds_between_two_words(kind: type[wv.Mechanism]) -> None:
-    """No answer is likelier by more than the exponent, but for chance: a gross check, in two dimensions.
+    """No answer is likelier by more than the exponent allows, except by chance: a rough check in two dimensions.
 
     200,000 draws for each of two words whose exponent is about 1. For each answer the log-ratio of the counts
-    exceeds the exponent by at most 6 standard errors: α < 40·1e-8. An ε of 1.5 times that which is promised is
-    beyond it.
+    exceeds the exponent by at most 6 standard errors: α < 40·1e-8. An ε of 1.5 times the promised one is caught.
     """
     vectors = np.random.default_rng(8).normal(size=(40, 2))
     embedding = wv.Embedding([f"w{i}" for i in range(40)], vectors, public=True)

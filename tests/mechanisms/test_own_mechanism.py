@@ -1,4 +1,4 @@
-"""A mechanism that wordveil has never heard of (examples/exponential.py) goes everywhere, untouched."""
+"""A user's own mechanism (examples/exponential.py) works everywhere, with no change to wordveil."""
 
 import json
 import os
@@ -23,7 +23,7 @@ ROWS = 4000
 
 @pytest.fixture
 def own(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The class of the example, importable here and in every child."""
+    """The class of the example, importable here and in every child process."""
     monkeypatch.syspath_prepend(EXAMPLES)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(EXAMPLES), os.environ.get("PYTHONPATH", "")]))
     import exponential
@@ -36,7 +36,7 @@ def write_rows(path: Path) -> Path:
     return path
 
 
-def test_its_law(own: Any, small: wv.Embedding) -> None:
+def test_its_distribution(own: Any, small: wv.Embedding) -> None:
     """Chi-square, n = 50,000, α = 1e-6."""
     mechanism = own(small, 2.0)
     answers = mechanism.perturb_ids(np.zeros(50_000, dtype=int))
@@ -86,13 +86,13 @@ wv.perturb_file(
 
 
 def test_killed_and_resumed(own: Any, tmp_path: Path, glove: wv.Embedding) -> None:
-    """Killed by SIGKILL in the middle: the same setting goes on, any other is refused."""
+    """Killed by SIGKILL halfway: it is resumed with the same setting, and refused with any other."""
     source, target = write_rows(tmp_path / "in.csv"), tmp_path / "out.csv"
     child = subprocess.Popen([sys.executable, "-c", STOPPED, source, target], env=os.environ)
     journal = tmp_path / ".out.csv.wordveil" / "journal"
     deadline = time.monotonic() + 120
     while not (journal.exists() and journal.read_text().count("\n") >= 3):
-        assert child.poll() is None, "it ended before it could be killed"
+        assert child.poll() is None, "it finished before it could be killed"
         assert time.monotonic() < deadline
         time.sleep(0.005)
     child.send_signal(signal.SIGKILL)
@@ -119,11 +119,11 @@ def test_one_key_at_two_settings_shares_no_noise(own: Any, small: wv.Embedding, 
         outputs.append(run.output.read_text().split())
     assert outputs[0] == outputs[1]
     agreement = np.mean([a == b for a, b in zip(outputs[0], outputs[2], strict=True)])
-    assert agreement < 0.5  # with the same noise nearly all would agree
+    assert agreement < 0.5  # with the same noise, nearly all would agree
 
 
-def test_parameters_that_are_no_json_are_refused(own: Any, small: wv.Embedding) -> None:
-    class Odd(own):  # type: ignore[misc]  # a class that is only known when it runs
+def test_parameters_that_are_not_json_are_refused(own: Any, small: wv.Embedding) -> None:
+    class Odd(own):  # type: ignore[misc]  # a class that is only known at run time
         def parameters(self) -> dict[str, Any]:
             return {"epsilon": float("nan")}
 
@@ -146,6 +146,6 @@ def test_spark_gives_the_answers_of_the_threads(own: Any, small: wv.Embedding, t
     assert runs[0].output.read_bytes() == runs[1].output.read_bytes()
 
 
-def test_commits_are_quick_enough_to_be_interrupted() -> None:
-    """The child above sets the name of a constant: it must still be there."""
+def test_the_constant_that_a_child_sets_exists() -> None:
+    """The child process above sets it by name."""
     assert run_module._COMMIT_SECONDS > 0.0

@@ -1,4 +1,4 @@
-"""What does not depend on ε is made once for an embedding, and goes with it."""
+"""What does not depend on ε is computed once per embedding, and freed with it."""
 
 import gc
 import os
@@ -79,7 +79,7 @@ def test_equal_answers_with_and_without_sharing() -> None:
     np.testing.assert_array_equal(shared, alone)
 
 
-def test_a_pickle_brings_its_places_along(preparations: dict[str, Counter]) -> None:
+def test_a_pickle_includes_the_places(preparations: dict[str, Counter]) -> None:
     mechanisms = [wv.Laplace(embedding := make_embedding(), 1.0), wv.Mahalanobis(embedding, 2.0, 0.5)]
     again = pickle.loads(pickle.dumps(mechanisms))
     assert again[0]._places is again[1]._places
@@ -89,7 +89,7 @@ def test_a_pickle_brings_its_places_along(preparations: dict[str, Counter]) -> N
     assert preparations["rotations"].calls == 1
 
 
-def test_the_places_go_with_the_embedding() -> None:
+def test_the_places_are_freed_with_the_embedding() -> None:
     embedding = make_embedding()
     mechanism = wv.Laplace(embedding, 1.0)
     mechanism.perturb_ids([1])
@@ -102,7 +102,7 @@ def test_the_places_go_with_the_embedding() -> None:
     assert rows() is None
 
 
-def test_only_the_last_results_stay() -> None:
+def test_only_the_last_results_are_kept() -> None:
     embedding, results = make_embedding(), PerEmbedding[int](most=3)
     computed: list[int] = []
 
@@ -120,23 +120,23 @@ def test_only_the_last_results_stay() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_fork_while_somebody_prepares_does_not_hang() -> None:
+def test_a_fork_during_a_computation_does_not_hang() -> None:
     embedding, results = make_embedding(), PerEmbedding[int](most=3)
-    begun, end = threading.Event(), threading.Event()
+    started, finish = threading.Event(), threading.Event()
 
     def slow() -> int:
-        begun.set()
-        end.wait(60)
+        started.set()
+        finish.wait(60)
         return 1
 
     thread = threading.Thread(target=lambda: results.get(embedding, "a", slow))
     thread.start()
-    begun.wait(60)
+    started.wait(60)
     child = os.fork()
     if child == 0:
         os._exit(0 if results.get(embedding, "b", lambda: 7) == 7 else 1)
     try:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     finally:
-        end.set()
+        finish.set()
         thread.join()

@@ -1,4 +1,4 @@
-"""Missing texts under padding: in every format, nobody can tell them from empty ones."""
+"""Missing texts under padding look like empty ones, in every format."""
 
 import json
 from pathlib import Path
@@ -69,18 +69,18 @@ def test_nulls_are_padded_like_empty_texts(way: str, padded: wv.Perturber, tmp_p
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_they_are_kept_only_by_an_unsafe_choice(way: str, keeping: wv.Perturber, tmp_path: Path) -> None:
+def test_nulls_are_kept_only_by_an_unsafe_choice(way: str, keeping: wv.Perturber, tmp_path: Path) -> None:
     assert lengths(WAYS[way](keeping, tmp_path)) == [LENGTH, None, LENGTH, LENGTH]
     assert "which texts are missing" in keeping.guarantee.not_covered
     assert "which texts are empty or missing" in keeping.guarantee.not_covered
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_without_padding_they_stay_null(way: str, noisy: wv.Perturber, tmp_path: Path) -> None:
+def test_without_padding_nulls_stay_null(way: str, noisy: wv.Perturber, tmp_path: Path) -> None:
     assert lengths(WAYS[way](noisy, tmp_path)) == [0, None, 3, 8]
 
 
-def test_an_absent_member_can_not_be_told_from_an_empty_one(padded: wv.Perturber, tmp_path: Path) -> None:
+def test_an_absent_member_looks_like_an_empty_one(padded: wv.Perturber, tmp_path: Path) -> None:
     """Not by its absence, and not by its place in the object either."""
     records = [{"k": 1, "m": "tea"}, {"k": 2}, {"m": None, "k": 3}, {"k": 4, "m": ""}]
     (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
@@ -91,12 +91,12 @@ def test_an_absent_member_can_not_be_told_from_an_empty_one(padded: wv.Perturber
     assert lengths([record["m"] for record in got]) == [LENGTH] * 4
 
 
-def test_a_parquet_column_without_any_value_gets_some(padded: wv.Perturber, tmp_path: Path) -> None:
+def test_a_parquet_column_of_nulls_is_padded(padded: wv.Perturber, tmp_path: Path) -> None:
     pq.write_table(pa.table({"m": pa.nulls(3)}), tmp_path / "in.parquet")
     run = wv.perturb_file(tmp_path / "in.parquet", tmp_path / "out.parquet", perturber=padded, text="m")
     assert lengths(pq.read_table(run.output)["m"].to_pylist()) == [LENGTH] * 3
 
 
-def test_the_choice_is_for_padding_alone() -> None:
+def test_unsafe_keep_nulls_needs_padding() -> None:
     with pytest.raises(wv.ParameterError, match="unsafe_keep_nulls is for pad_to"):
         wv.Policy(unsafe_keep_nulls=True)

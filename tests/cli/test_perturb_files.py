@@ -1,27 +1,19 @@
 """`wordveil perturb IN OUT` and `wordveil ledger` as a person runs them."""
 
-import gzip
 import json
 import os
 import pty
 import resource
-import shutil
-import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-import wordveil as wv
 from wordveil.cli.main import main
-from wordveil.embedding.store import save_store
 from wordveil.runs.ledger import Ledger
 
-SCRIPT = shutil.which("wordveil", path=str(Path(sys.executable).parent)) or "wordveil is not installed"
-CSV = "id,message,label\n4711,Book a flight to Zanzibar,ham\n4712,tea at noon,spam\n"
-
+from .commands import SCRIPT, STRENGTH, WEAK, names, perturb, without_coverage
 
 ORDINARY = (
     (
@@ -31,45 +23,6 @@ ORDINARY = (
     .replace("step ", "size ")
     .split()[:30]
 )
-
-# At this ε the small vocabulary stays as it is, and the command says what that is worth.
-STRENGTH = (
-    "strength: 100.0% of public words come out unchanged (99.8% to 100.0%, measured); proven: "
-    "exp(843,733,039.6) at most between a typical word and its nearest one"
-)
-WEAK = (
-    "wordveil: warning: This setting protects next to nothing: 100.0% of public words come out unchanged. "
-    "Hint: a smaller --epsilon; 'wordveil explain' says what a setting does."
-)
-
-
-@pytest.fixture
-def vectors(tmp_path: Path, small: wv.Embedding) -> str:
-    path = tmp_path / "vectors.safetensors"
-    save_store(small, path)
-    return str(path)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    place = tmp_path / "work"
-    place.mkdir()
-    (place / "in.csv").write_text(CSV)
-    monkeypatch.chdir(place)
-    return place
-
-
-def perturb(vectors: str, *arguments: str) -> int:
-    return main(["perturb", *arguments, "--embedding", vectors, "--epsilon", "1e9"])
-
-
-def without_coverage() -> dict[str, str]:
-    """Return an environment in which nothing else is written that a limit could hit."""
-    return {name: value for name, value in os.environ.items() if "COV" not in name}
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
 
 
 def test_a_table(folder: Path, vectors: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,120 +61,6 @@ def test_the_ledger(folder: Path, vectors: str, capsys: pytest.CaptureFixture[st
     entries = json.loads(capsys.readouterr().out)
     assert [entry["target"] for entry in entries] == [str(folder / "out.csv"), str(folder / "two.csv")]
     assert len({entry["content"] for entry in entries}) == 1
-
-
-def test_pipes_of_every_format(vectors: str, folder: Path) -> None:
-    options = ["--embedding", vectors, "--epsilon", "1e9", "--workers", "1"]
-    cases = [
-        (["--format", "csv", "--text", "m"], b'm,x\n"tea, noon",1\n', b"m\ntea noon\n"),
-        (["--format", "tsv", "--text", "m", "--keep", "x"], b"m\tx\ntea\t1\n", b"m\tx\ntea\t1\n"),
-        (["--format", "jsonl", "--text", "m"], b'{"m": "Tea", "x": 1}\n', b'{"m": "tea"}\n'),
-        (["--format", "csv", "--no-header", "--text", "2"], b"1,tea\n2,noon\n", b"tea\nnoon\n"),
-        (["--format", "csv", "--delimiter", ";", "--no-quotes", "--text", "m"], b'm;x\n"tea;1\n', b"m\ntea\n"),
-        ([], b"Tea!\n", b"tea\n"),
-    ]  # fmt: skip
-    for arguments, data, expected in cases:
-        done = subprocess.run(
-            [SCRIPT, "perturb", "-", "-", *options, *arguments], input=data, capture_output=True
-        )
-        assert (done.returncode, done.stdout) == (0, expected), done.stderr
-    done = subprocess.run(
-        [SCRIPT, "perturb", "-", "-", "--text", "m", *options], input=b"x", capture_output=True
-    )
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert b"plain text has no columns" in done.stderr
-    done = subprocess.run(
-        [SCRIPT, "perturb", "-", "out.csv.gz", "--text", "message", *options],
-        input=CSV.encode(),
-        capture_output=True,
-    )
-    assert done.returncode == 0
-    assert gzip.decompress((folder / "out.csv.gz").read_bytes()).startswith(b"message\nbook a flight to ")
-    done = subprocess.run(
-        [SCRIPT, "perturb", "in.csv", "-", "--text", "label", *options], capture_output=True
-    )
-    assert done.stdout.startswith(b"label\n")
-    assert done.stderr.decode().splitlines() == [
-        "note: left out, since not named with --keep: id, message", WEAK, STRENGTH
-    ]  # fmt: skip
-
-
-def test_a_pipe_that_does_not_block_loses_nothing(vectors: str, folder: Path) -> None:
-    reader, writer = os.pipe()
-    os.set_blocking(reader, False)
-    command = [SCRIPT, "perturb", "-", "-", "--embedding", vectors, "--epsilon", "1e9"]
-    with (
-        subprocess.Popen(command, stdin=reader, stdout=subprocess.PIPE) as process,
-        os.fdopen(writer, "wb") as pipe,
-    ):
-        os.close(reader)
-        assert process.stdout is not None
-        for word in (b"tea\n", b"noon\n"):
-            pipe.write(word)
-            pipe.flush()
-            assert process.stdout.readline() == word
-        pipe.close()
-        assert process.wait(timeout=20) == 0
-
-
-def test_records_of_a_pipe_that_lack_the_column_at_first(vectors: str, folder: Path) -> None:
-    command = [
-        SCRIPT,
-        "perturb",
-        "-",
-        "-",
-        "--embedding",
-        vectors,
-        "--epsilon",
-        "1e9",
-        "--format",
-        "jsonl",
-        "--text",
-        "m",
-    ]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(b'{"id": 1}\n')
-        process.stdin.flush()
-        assert process.stdout.readline() == b"{}\n"
-        out, _ = process.communicate(b'{"id": 1, "m": "Tea"}\n')
-    assert (process.returncode, out) == (0, b'{"m": "tea"}\n')
-    done = subprocess.run(command, input=b'{"id": 1}\n', capture_output=True)
-    assert done.returncode == 2
-    assert b"has no column 'm'" in done.stderr
-
-
-def test_standard_input_is_read_from_where_it_stands(vectors: str, folder: Path) -> None:
-    (folder / "in.txt").write_text("tea\nnoon\n")
-    done = subprocess.run(
-        f"(read first; {SCRIPT} perturb - out.txt --embedding {vectors} --epsilon 1e9) < in.txt",
-        shell=True, capture_output=True,
-    )  # fmt: skip
-    assert done.returncode == 0
-    assert (folder / "out.txt").read_text() == "noon\n"
-
-
-def test_a_seeded_pipe_gives_what_a_seeded_file_gives(vectors: str, folder: Path) -> None:
-    text = "".join("tea at noon please call me now\n" for _ in range(3000))
-    (folder / "in.txt").write_text(text)
-    options = ["--embedding", vectors, "--epsilon", "0.1", "--unsafe-seed", "4"]
-    assert main(["perturb", "in.txt", "out.txt", *options]) == 0
-    with subprocess.Popen(
-        [SCRIPT, "perturb", "-", "-", *options],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(text[:1000].encode())
-        process.stdin.flush()
-        time.sleep(0.2)
-        out, _ = process.communicate(text[1000:].encode())
-    assert out == (folder / "out.txt").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -419,33 +258,6 @@ def test_progress_on_a_terminal_and_none_in_a_pipe(folder: Path, vectors: str) -
     assert b"words/s" in seen
 
 
-def test_ctrl_c_while_a_pipe_is_waited_for(folder: Path, vectors: str) -> None:
-    command = [SCRIPT, "perturb", "-", "-", "--embedding", vectors, "--epsilon", "1"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    ) as process:  # fmt: skip
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdin.write(b"tea\n")
-        process.stdin.flush()
-        assert process.stdout.readline().strip()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 130
-        assert process.stderr.read() == b"wordveil: stopped.\n"
-
-
-def test_the_reader_of_the_output_may_go_away(folder: Path, vectors: str) -> None:
-    (folder / "in.txt").write_text("tea at noon please\n" * 50_000)
-    done = subprocess.run(
-        f"{SCRIPT} perturb in.txt - --embedding {vectors} --epsilon 1 | head -1",
-        shell=True, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert done.stdout.count("\n") == 1
-    assert done.stderr == ""
-
-
 def test_explain_a_table(folder: Path, vectors: str, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["explain", "--epsilon", "10", "--embedding", vectors, "--file", "in.csv"]
     assert main([*options, "--text", "message", "--json"]) == 0
@@ -453,42 +265,3 @@ def test_explain_a_table(folder: Path, vectors: str, capsys: pytest.CaptureFixtu
     assert (facts["texts"], facts["words"], facts["unknown_words"]) == (2, 8, 1)
     assert main(options) == 2
     assert "which column" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("target", ["-", "out.txt"])
-def test_ctrl_c_while_a_named_pipe_has_nothing(target: str, folder: Path, vectors: str) -> None:
-    os.mkfifo(folder / "pipe.txt")
-    command = [SCRIPT, "perturb", "pipe.txt", target, "--embedding", vectors, "--epsilon", "1"]
-    with (
-        subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        ) as process,
-        (folder / "pipe.txt").open("wb", buffering=0) as writer,
-    ):  # fmt: skip
-        writer.write(b"tea\n")
-        time.sleep(4)  # now it waits for a pipe that is open and idle
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
-    assert (process.returncode, errors) == (130, b"wordveil: stopped.\n")
-    assert sorted(path.name for path in folder.iterdir()) == ["in.csv", "pipe.txt"]
-
-
-@pytest.mark.parametrize("times", [2, 8])
-def test_ctrl_c_pressed_again_and_again(times: int, folder: Path, vectors: str) -> None:
-    (folder / "in.csv").write_text("m\n" + "please call me at the red house\n" * 20_000)
-    command = [SCRIPT, "perturb", "in.csv", "out.csv", "--text", "m", "--epsilon", "6", "--dims", "25"]
-    with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    ) as process:  # fmt: skip
-        journal = folder / ".out.csv.wordveil" / "journal"
-        while process.poll() is None and not journal.exists():
-            time.sleep(0.01)
-        time.sleep(0.5)
-        for _ in range(times):
-            process.send_signal(signal.SIGINT)
-            time.sleep(0.02)
-        _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130, errors
-    assert errors.splitlines()[-1] == b"wordveil: stopped."

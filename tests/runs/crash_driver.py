@@ -72,16 +72,8 @@ def main() -> None:
     run_module._COMMIT_SECONDS = 0.0  # type: ignore[misc]
     for module in (base, parquet):
         vars(module)["CHUNK_ROWS"] = 10
-    source, target = folder / f"in.{suffix}", folder / f"out.{suffix}"
+    source = folder / f"in.{suffix}"
     write(source, suffix)
-    ledger = wv.Ledger(folder / "ledger.sqlite")
-    options: dict[str, Any] = {
-        "perturber": PERTURBER,
-        "text": "m",
-        "keep": "n",
-        "workers": 1,
-        "ledger": ledger,
-    }
     results = []
     for number in range(1, 10_000):
         for path in folder.iterdir():
@@ -89,46 +81,51 @@ def main() -> None:
                 shutil.rmtree(path)
             elif path != source:
                 path.unlink()
-
-        def first(number: int = number) -> None:
-            killing_at(number)
-            wv.perturb_file(source, target, **options)
-
-        ended = in_child(first)
-        committed = committed_bytes(folder, suffix)
-        early = target.exists() and not complete(target, suffix)
-
-        def second() -> None:
-            counts = count_rows()
-            # A run that published everything and was killed then has nothing to resume.
-            run = wv.perturb_file(source, target, resume=True, force=not left(folder, suffix), **options)
-            (folder / "done.json").write_text(json.dumps([counts[0], run.resumed_rows]))
-
-        complete_before = target.exists() and not left(folder, suffix)
-        again = 0 if ended == 0 or complete_before else in_child(second)
-        redone, resumed = (
-            json.loads((folder / "done.json").read_text()) if (folder / "done.json").exists() else (0, ROWS)
-        )
-        results.append(
-            {
-                "number": number,
-                "ended": ended,
-                "again": again,
-                "early": early,
-                "complete": complete(target, suffix),
-                "prefix": suffix == "parquet" or target.read_bytes().startswith(committed),
-                "redone": redone + resumed == ROWS,
-                "committed": len(committed),
-                "entries": [entry.outcome for entry in ledger.entries()],
-                "left": left(folder, suffix),
-                "manifest": json.loads((folder / f"out.{suffix}.manifest.json").read_text())["output"][
-                    "rows"
-                ],
-            }
-        )
-        if ended == 0:
+        results.append(killed_and_resumed(number, folder, suffix))
+        if results[-1]["ended"] == 0:
             break
     print(json.dumps(results))
+
+
+def killed_and_resumed(number: int, folder: Path, suffix: str) -> dict[str, Any]:
+    """Kill a run at that call, resume it, and return what can be seen of both."""
+    source, target = folder / f"in.{suffix}", folder / f"out.{suffix}"
+    ledger = wv.Ledger(folder / "ledger.sqlite")
+    options: dict[str, Any] = {
+        "perturber": PERTURBER, "text": "m", "keep": "n", "workers": 1, "ledger": ledger,
+    }  # fmt: skip
+
+    def first() -> None:
+        killing_at(number)
+        wv.perturb_file(source, target, **options)
+
+    def second() -> None:
+        counts = count_rows()
+        # A run that published everything and was killed then has nothing to resume.
+        run = wv.perturb_file(source, target, resume=True, force=not left(folder, suffix), **options)
+        (folder / "done.json").write_text(json.dumps([counts[0], run.resumed_rows]))
+
+    ended = in_child(first)
+    committed = committed_bytes(folder, suffix)
+    early = target.exists() and not complete(target, suffix)
+    complete_before = target.exists() and not left(folder, suffix)
+    again = 0 if ended == 0 or complete_before else in_child(second)
+    done = folder / "done.json"
+    redone, resumed = json.loads(done.read_text()) if done.exists() else (0, ROWS)
+    manifest = json.loads((folder / f"out.{suffix}.manifest.json").read_text())
+    return {
+        "number": number,
+        "ended": ended,
+        "again": again,
+        "early": early,
+        "complete": complete(target, suffix),
+        "prefix": suffix == "parquet" or target.read_bytes().startswith(committed),
+        "redone": redone + resumed == ROWS,
+        "committed": len(committed),
+        "entries": [entry.outcome for entry in ledger.entries()],
+        "left": left(folder, suffix),
+        "manifest": manifest["output"]["rows"],
+    }
 
 
 def left(folder: Path, suffix: str) -> bool:

@@ -2,8 +2,8 @@
 
     make verify-exact
 
-Three embeddings, if the folder of test data is there (WORDVEIL_TEST_DATA), else the default one; ε = 1 to 40,
-λ = 0 and 1, all axes and fewer.
+Three embeddings if WORDVEIL_TEST_DATA names the folder of test data, else the default one; ε = 1 to 40, λ = 0
+and 1, all axes and fewer.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from wordveil.nearest.screened import ScreenedSearch
 
 FAST = {"integers": ScreenedSearch, "float32": SingleSearch}
 EPSILONS = (1.0, 5.0, 10.0, 20.0, 40.0)
-BLOCK = 10_000
+BLOCK = 10_000  # queries at once: bounds memory, and is enough for every search to use all cores
 
 
 def main() -> None:
@@ -32,11 +32,11 @@ def main() -> None:
         "--queries", type=int, default=30_000, help="for each ε and λ, on the default vectors"
     )
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/exactness.json"))
-    chosen = parser.parse_args()
+    args = parser.parse_args()
     start = time.perf_counter()
     rows = [
         compare(name, axes, epsilon, lam, count)
-        for name, axes, count in spaces(chosen.queries)
+        for name, axes, count in spaces(args.queries)
         for lam in (0.0, 1.0)
         for epsilon in EPSILONS
     ]
@@ -52,16 +52,16 @@ def main() -> None:
         "differences": differences,
         "rows": rows,
     }
-    chosen.out.write_text(json.dumps(record, indent=2) + "\n")
+    args.out.write_text(json.dumps(record, indent=2) + "\n")
     print(f"differences in {queries:,} queries: {differences}")
     if any(differences.values()):
         raise SystemExit(1)
 
 
 def spaces(queries: int) -> list[tuple[str, wv.Embedding, int]]:
-    """Return names, vectors and how many queries: fewer where each takes longer."""
+    """Return names, vectors and numbers of queries: fewer where a query takes longer."""
     glove = wv.load_embedding()
-    found = [
+    embeddings = [
         ("default", glove, queries),
         ("default", glove.project(100), queries),
         ("default", glove.project(25), queries),
@@ -70,25 +70,25 @@ def spaces(queries: int) -> list[tuple[str, wv.Embedding, int]]:
     if data is not None:
         word2vec = wv.load_embedding(str(Path(data) / "word2vec-googlenews-300d-26k.npy"))
         large = wv.load_embedding(str(Path(data) / "glove-6b-100d-341k.npy"))
-        found += [("word2vec", word2vec, queries // 2), ("GloVe 6B", large, queries // 30)]
-    return found
+        embeddings += [("word2vec", word2vec, queries // 2), ("GloVe 6B", large, queries // 30)]
+    return embeddings
 
 
 def compare(name: str, axes: wv.Embedding, epsilon: float, lam: float, queries: int) -> dict[str, Any]:
     differences = dict.fromkeys(FAST, 0)
     mechanism = wv.Mahalanobis(axes, epsilon, lam)
     places = mechanism._places[:-1]
-    oracle, fast = BruteSearch(places), {each: kind(places) for each, kind in FAST.items()}
+    oracle, fast = BruteSearch(places), {kind: search(places) for kind, search in FAST.items()}
     stream = wv.insecure_stream(int(epsilon))
     ids = np.random.default_rng(1).integers(0, len(axes), queries)
-    for begin in range(0, len(ids), BLOCK):
-        points = mechanism._noisy_points(ids[begin : begin + BLOCK], stream)
-        right = oracle.nearest(points)
-        for each, search in fast.items():
-            differences[each] += int((search.nearest(points) != right).sum())
-    where = {"vectors": name, "words": len(axes), "dims": axes.dim, "epsilon": epsilon, "lam": lam}
-    print(f"  {where}: {queries:,} queries, differences {differences}", flush=True)
-    return where | {"queries": queries, "differences": differences}
+    for first in range(0, len(ids), BLOCK):
+        points = mechanism._noisy_points(ids[first : first + BLOCK], stream)
+        exact = oracle.nearest(points)
+        for kind, search in fast.items():
+            differences[kind] += int((search.nearest(points) != exact).sum())
+    setting = {"vectors": name, "words": len(axes), "dims": axes.dim, "epsilon": epsilon, "lam": lam}
+    print(f"  {setting}: {queries:,} queries, differences {differences}", flush=True)
+    return setting | {"queries": queries, "differences": differences}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The search on a GPU: exact, how fast, where the time goes, and the whole privacy grid of the paper.
+"""The search on a GPU: exactness, speed, where the time goes, and the complete privacy grid of the paper.
 
 make bench-gpu
 """
@@ -33,13 +33,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, default=50_000, help="to compare, for each ε, λ and dims")
     parser.add_argument("--words", type=int, default=2_000_000, help="to time")
-    parser.add_argument("--grid-words", type=int, default=0, help="of the privacy grid; 0 is all")
+    parser.add_argument("--grid-words", type=int, default=0, help="of the privacy grid (0: all)")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/gpu.json"))
-    chosen = parser.parse_args()
+    args = parser.parse_args()
     record: dict[str, Any] = {
         "made_by": "make bench-gpu",
-        "device": torch.cuda.get_device_name() if chosen.device == "cuda" else "CPU",
+        "device": torch.cuda.get_device_name() if args.device == "cuda" else "CPU",
         "cores": os.cpu_count(),
         "versions": {"python": platform.python_version(), "torch": torch.__version__}
         | {name: version(name) for name in ("numpy", "wordveil")},
@@ -47,17 +47,17 @@ def main() -> None:
     embedding = wv.load_embedding()
     record |= {"words": len(embedding), "dims": embedding.dim}
     parts: dict[str, Callable[[], Any]] = {
-        "search": lambda: speed(embedding, chosen.words, chosen.device),
-        "plain": lambda: plain(embedding, chosen.words, chosen.device),
-        "end_to_end": lambda: end_to_end(embedding, chosen.words // 2, chosen.device),
-        "grid": lambda: grid(embedding, chosen.grid_words, chosen.device),
-        "exactness": lambda: exactness(embedding, chosen.queries, chosen.device),
+        "search": lambda: speed(embedding, args.words, args.device),
+        "plain": lambda: plain(embedding, args.words, args.device),
+        "end_to_end": lambda: end_to_end(embedding, args.words // 2, args.device),
+        "grid": lambda: grid(embedding, args.grid_words, args.device),
+        "exactness": lambda: exactness(embedding, args.queries, args.device),
     }
     for name, part in parts.items():
         start = time.perf_counter()
         record[name] = part()
         print(f"{name} ({time.perf_counter() - start:.0f} s): {json.dumps(record[name])}", flush=True)
-        chosen.out.write_text(json.dumps(record, indent=2) + "\n")
+        args.out.write_text(json.dumps(record, indent=2) + "\n")
     if any(record["exactness"]["differences"].values()):
         raise SystemExit(1)
 
@@ -79,8 +79,8 @@ def timed(act: Callable[[], Any], device: str, repeat: int = 3) -> float:
     return best
 
 
-def made_there(mechanism: wv.Mahalanobis, count: int, device: str) -> torch.Tensor:
-    """Noisy points of public words, drawn on the device."""
+def noisy_points_on_device(mechanism: wv.Mahalanobis, count: int, device: str) -> torch.Tensor:
+    """Return noisy points of public words, drawn on the device."""
     generator = torch.Generator(device).manual_seed(1)
     places = torch.tensor(mechanism._places[:-1], device=device)
     noise = torch.randn((count, places.shape[1]), dtype=torch.float64, device=device, generator=generator)
@@ -98,21 +98,21 @@ def speed(embedding: wv.Embedding, words: int, device: str) -> list[dict[str, An
         mechanism = wv.Mahalanobis(embedding, epsilon, lam)
         search = TorchSearch(mechanism._places[:-1], device)
         count = min(words, 200_000)
-        points = made_there(mechanism, count, device)
+        points = noisy_points_on_device(mechanism, count, device)
         step = search.batch()
         parts = [(part, float(torch.linalg.vector_norm(part, dim=1).max())) for part in points.split(step)]
         with torch.inference_mode():
-            there = timed(lambda: [search.nearest_on_device(*part) for part in parts], device)  # noqa: B023  # called within the loop
+            on_device = timed(lambda: [search.nearest_on_device(*part) for part in parts], device)  # noqa: B023  # called within the loop
         host = points.cpu().numpy()
-        here = timed(lambda: search.nearest(host), device)  # noqa: B023  # called within the loop
+        from_host = timed(lambda: search.nearest(host), device)  # noqa: B023  # called within the loop
         rows.append(
             {
                 "epsilon": epsilon,
                 "lam": lam,
                 "batch": step,
                 "half": search._half,
-                "words_a_second_points_there": round(count / there),
-                "words_a_second_points_here": round(count / here),
+                "words_a_second_points_there": round(count / on_device),
+                "words_a_second_points_here": round(count / from_host),
                 "profile": profile(search, *parts[0], device) if (epsilon, lam) == (10.0, 1.0) else None,
             }
         )
@@ -120,43 +120,44 @@ def speed(embedding: wv.Embedding, words: int, device: str) -> list[dict[str, An
 
 
 def profile(search: TorchSearch, points: torch.Tensor, longest: float, device: str) -> dict[str, float]:
-    """Microseconds a word of the parts of a search."""
+    """Return microseconds per word for each part of a search."""
     with torch.inference_mode():
         scores, _ = search._scores(points, longest, 1.0 / 8)
-        whole = timed(lambda: search.nearest_on_device(points, longest), device)
+        total = timed(lambda: search.nearest_on_device(points, longest), device)
         product = timed(lambda: search._scores(points, longest, 1.0 / 8), device)
         fold = timed(lambda: scores.view(len(points), 32, -1).amax(dim=1), device)
-    each = 1e6 / len(points)
-    found = {"whole": whole, "scores": product, "fold": fold, "rest": whole - product - fold}
+    microseconds_per_word = 1e6 / len(points)
+    parts = {"whole": total, "scores": product, "fold": fold, "rest": total - product - fold}
     flops = 2.0 * scores.shape[1] * search._screen.shape[1] * len(points)
-    return {name: value * each for name, value in found.items()} | {"scores_tflops": flops / product / 1e12}
+    times = {name: value * microseconds_per_word for name, value in parts.items()}
+    return times | {"scores_tflops": flops / product / 1e12}
 
 
 def plain(embedding: wv.Embedding, words: int, device: str) -> dict[str, float]:
-    """A float32 and a bfloat16 product with an argmax, not exact, for comparison."""
+    """Return words per second of a float32 and a bfloat16 product with an argmax, which are not exact."""
     mechanism = wv.Mahalanobis(embedding, 10.0, 1.0)
-    points = made_there(mechanism, min(words, 100_000), device)
-    found: dict[str, float] = {}
+    points = noisy_points_on_device(mechanism, min(words, 100_000), device)
+    speeds: dict[str, float] = {}
     for dtype in (torch.float32, torch.bfloat16):
         places = torch.tensor(mechanism._places[:-1], device=device, dtype=dtype)
         halves = (places.to(torch.float32) ** 2).sum(dim=1).to(dtype) / 2
-        given = points.to(dtype)
+        typed_points = points.to(dtype)
 
         def act() -> None:
-            for part in given.split(16_384):  # noqa: B023  # called within the loop
+            for part in typed_points.split(16_384):  # noqa: B023  # called within the loop
                 torch.addmm(-halves, part, places.T).argmax(dim=1)  # noqa: B023  # called within the loop
 
-        found[str(dtype)] = round(len(points) / timed(act, device))
-    return found
+        speeds[str(dtype)] = round(len(points) / timed(act, device))
+    return speeds
 
 
 def end_to_end(embedding: wv.Embedding, words: int, device: str) -> dict[str, Any]:
-    """Secure noise from the CPU and the search: one call, and a thread a core with noise of its own each."""
-    place: DeviceName = "cuda" if device == "cuda" else "cpu"
-    mechanism = wv.Mahalanobis(embedding, 10.0, 1.0, device=place)
+    """Measure secure noise from the CPU and the search: in one call, and in one thread per core."""
+    search_device: DeviceName = "cuda" if device == "cuda" else "cpu"
+    mechanism = wv.Mahalanobis(embedding, 10.0, 1.0, device=search_device)
     ids = np.random.default_rng(1).integers(0, len(embedding), words)
     mechanism.perturb_ids(ids[:20_000])
-    alone = timed(lambda: mechanism.perturb_ids(ids[: words // 4]), device, 1)
+    one_call = timed(lambda: mechanism.perturb_ids(ids[: words // 4]), device, 1)
     cores = os.cpu_count() or 1
     key = RunKey()
 
@@ -164,7 +165,7 @@ def end_to_end(embedding: wv.Embedding, words: int, device: str) -> dict[str, An
         with one_thread():
             mechanism.perturb_ids(ids[number::cores], stream=key.stream(number))
 
-    def together() -> None:
+    def all_threads() -> None:
         threads = [threading.Thread(target=work, args=(number,)) for number in range(cores)]
         for thread in threads:
             thread.start()
@@ -172,9 +173,9 @@ def end_to_end(embedding: wv.Embedding, words: int, device: str) -> dict[str, An
             thread.join()
 
     return {
-        "one_call_words_a_second": round(words / 4 / alone),
+        "one_call_words_a_second": round(words / 4 / one_call),
         "threads": cores,
-        "threads_words_a_second": round(words / timed(together, device, 1)),
+        "threads_words_a_second": round(words / timed(all_threads, device, 1)),
     }
 
 
@@ -182,14 +183,14 @@ def grid(embedding: wv.Embedding, words: int, device: str) -> dict[str, Any]:
     ids = np.arange(len(embedding)) if not words else np.arange(words)
     settings = Grid()
     start = time.perf_counter()
-    found = sweep(embedding, settings, ids, device=device if device == "cuda" else "cpu:0")
+    result = sweep(embedding, settings, ids, device=device if device == "cuda" else "cpu:0")
     seconds = time.perf_counter() - start
     return {
         "draws": len(ids) * settings.draws * len(settings.epsilons) * len(settings.lams),
         "seconds": round(seconds, 1),
-        "other_answers_than_the_exact_search": found.disagreement._asdict(),
-        "n_w": found.n_w.mean(axis=2).round(2).tolist(),
-        "s_w": found.s_w.mean(axis=2).round(2).tolist(),
+        "other_answers_than_the_exact_search": result.disagreement._asdict(),
+        "n_w": result.n_w.mean(axis=2).round(2).tolist(),
+        "s_w": result.s_w.mean(axis=2).round(2).tolist(),
     }
 
 
@@ -200,7 +201,7 @@ def exactness(embedding: wv.Embedding, queries: int, device: str) -> dict[str, A
         for lam in (0.0, 1.0):
             for epsilon in EPSILONS:
                 mechanism = wv.Mahalanobis(axes, epsilon, lam)
-                points = made_there(mechanism, queries, device).cpu().numpy()
+                points = noisy_points_on_device(mechanism, queries, device).cpu().numpy()
                 places = mechanism._places[:-1]
                 wrong = TorchSearch(places, device).nearest(points) != BruteSearch(places).nearest(points)
                 differences[f"dims {dims}, lam {lam:g}, epsilon {epsilon:g}"] = int(wrong.sum())

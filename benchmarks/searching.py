@@ -1,9 +1,9 @@
-"""How fast the nearest words are found, beside other searches on the same vectors, points and threads.
+"""How fast the nearest words are found, compared with other searches on the same vectors, points and threads.
 
     python -m benchmarks.searching
 
-Passes of all take turns in one run, and medians are compared, since the machine is noisy. FAISS and
-scikit-learn search in float32 and are not exact; ours includes the secure noise and is exact.
+All searches take turns in one run, and medians of their passes are compared, since the machine is noisy.
+FAISS and scikit-learn search in float32 and are not exact; ours includes the secure noise and is exact.
 """
 
 import argparse
@@ -26,7 +26,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 import wordveil as wv
-from benchmarks.reading import memory
+from benchmarks.clock import memory, seconds
 from benchmarks.scaling import FIGURE, RECORD, draw_scaling, scaling
 from wordveil.nearest import SingleSearch, kernels, screened
 from wordveil.nearest.integers import IntegerProduct
@@ -43,9 +43,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RECORD)
     parser.add_argument("--figure", type=Path, default=FIGURE)
     parser.add_argument("--large", metavar="VECTORS", help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    if chosen.large:
-        print(json.dumps(large(chosen.large)))
+    args = parser.parse_args()
+    if args.large:
+        print(json.dumps(large(args.large)))
         return
     record: dict[str, Any] = {
         "made_by": "make bench",
@@ -59,8 +59,8 @@ def main() -> None:
     embedding = wv.load_embedding()
     mechanism = wv.Mahalanobis(embedding, EPSILON, LAM)
     record |= {"words": len(embedding), "dims": embedding.dim, "epsilon": EPSILON, "lam": LAM}
-    record["beside"] = beside(mechanism, chosen.words, chosen.passes)
-    record["profile"] = profile(mechanism, chosen.words)
+    record["beside"] = beside(mechanism, args.words, args.passes)
+    record["profile"] = profile(mechanism, args.words)
     record["approximate"] = approximate(mechanism, record["beside"]["wordveil, noise and search"])
     data = os.environ.get("WORDVEIL_TEST_DATA")
     big = None if data is None else str(Path(data) / "glove-6b-100d-341k.npy")
@@ -69,12 +69,12 @@ def main() -> None:
         command = [sys.executable, "-m", "benchmarks.searching", "--large", big]
         record["large"] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
         print(f"  {record['large']}")
-    draw_scaling(record["scaling"], chosen.figure)
-    chosen.out.write_text(json.dumps(record, indent=2) + "\n")
+    draw_scaling(record["scaling"], args.figure)
+    args.out.write_text(json.dumps(record, indent=2) + "\n")
 
 
 def beside(mechanism: wv.Mahalanobis, words: int, passes: int) -> dict[str, float]:
-    """Microseconds a word, the median of passes that take turns."""
+    """Return microseconds per word: the median of passes that take turns."""
     ids = np.random.default_rng(1).integers(0, len(mechanism.embedding), words)
     mechanism.perturb_ids(np.resize(ids, 5000))
     places = mechanism._places[:-1]
@@ -86,7 +86,7 @@ def beside(mechanism: wv.Mahalanobis, words: int, passes: int) -> dict[str, floa
     faiss.omp_set_num_threads(os.cpu_count() or 1)
     neighbours = NearestNeighbors(n_neighbors=1, algorithm="brute", n_jobs=-1).fit(places.astype(np.float32))
     few = min(words, 4096)
-    ways: dict[str, tuple[int, Callable[[], Any]]] = {
+    searches: dict[str, tuple[int, Callable[[], Any]]] = {
         "wordveil, noise and search": (words, lambda: mechanism.perturb_ids(ids)),
         "wordveil, search": (words, lambda: search.nearest(points)),
         "wordveil, float32 screen": (few, lambda: single.nearest(points[:few])),
@@ -95,20 +95,19 @@ def beside(mechanism: wv.Mahalanobis, words: int, passes: int) -> dict[str, floa
         "scikit-learn brute force": (few, lambda: neighbours.kneighbors(singles[:few])),
         "NumPy product and argmax": (few, lambda: by_numpy(places, singles[:few])),
     }
-    taken: dict[str, list[float]] = {name: [] for name in ways}
+    passes_of: dict[str, list[float]] = {name: [] for name in searches}
     for turn in range(passes + 1):
-        for name, (count, act) in ways.items():
-            start = time.perf_counter()
-            act()
-            if turn:
-                taken[name].append((time.perf_counter() - start) / count * 1e6)
-    found = {name: median(values) for name, values in taken.items()}
-    ours = found["wordveil, noise and search"]
+        for name, (count, act) in searches.items():
+            spent = seconds(act)
+            if turn:  # the first one warms up
+                passes_of[name].append(spent / count * 1e6)
+    medians = {name: median(values) for name, values in passes_of.items()}
+    ours = medians["wordveil, noise and search"]
     size = f"{len(places):,} × {places.shape[1]}"
     print(f"{size}, ε = {EPSILON:g}, λ = {LAM:g}, {os.cpu_count()} threads, µs a word")
-    for name, value in found.items():
+    for name, value in medians.items():
         print(f"  {name:28} {value:7.1f}   {value / ours:5.2f} times ours with noise", flush=True)
-    return found
+    return medians
 
 
 def by_numpy(places: np.ndarray, singles: np.ndarray) -> None:
@@ -119,66 +118,59 @@ def by_numpy(places: np.ndarray, singles: np.ndarray) -> None:
 
 
 def profile(mechanism: wv.Mahalanobis, words: int) -> dict[str, float]:
-    """Where the time goes, in one thread, and how near the products are to what they could be."""
+    """Return where the time goes in one thread, and how close the products are to their best speed."""
     points = mechanism._noisy_points(np.arange(words) % len(mechanism.embedding), wv.insecure_stream(4))
-    made = ScreenedSearch(mechanism._places[:-1])
-    taken: dict[str, float] = {}
+    search = ScreenedSearch(mechanism._places[:-1])
+    spent: dict[str, float] = {}
 
-    def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*given: Any) -> Any:
+    def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
             start = time.perf_counter()
-            result = function(*given)
-            taken[name] = taken.get(name, 0.0) + time.perf_counter() - start
+            result = function(*arguments)
+            spent[name] = spent.get(name, 0.0) + time.perf_counter() - start
             return result
 
         return call
 
-    watched = [
-        patch.object(screened, "collect", counted("bounds and candidates", kernels.collect)),
-        patch.object(screened, "resolve", counted("float64 distances", kernels.resolve)),
-        patch.object(IntegerProduct, "fill", counted("integer products", IntegerProduct.fill)),
+    patches = [
+        patch.object(screened, "collect", timed("bounds and candidates", kernels.collect)),
+        patch.object(screened, "resolve", timed("float64 distances", kernels.resolve)),
+        patch.object(IntegerProduct, "fill", timed("integer products", IntegerProduct.fill)),
     ]
     with one_thread(), ExitStack() as stack:
-        made.nearest(points[:2000])
-        for each in watched:
-            stack.enter_context(each)
-        start = time.perf_counter()
-        made.nearest(points)
-        whole = time.perf_counter() - start
-        start = time.perf_counter()
-        mechanism._noisy_points(np.arange(words) % len(mechanism.embedding), wv.secure_stream())
-        noise = time.perf_counter() - start
-    taken["rotation, rounding and the rest"] = whole - sum(taken.values())
-    taken["secure noise"] = noise
-    found = {name: value / words * 1e6 for name, value in taken.items()}
-    operations = 2.0 * len(made._order) * points.shape[1]
-    found["GOP/s of the products"] = operations / found["integer products"] / 1e3
-    found["GOP/s of the whole"] = operations / (sum(taken.values()) / words) / 1e9
-    found["GOP/s of products alone, at best"] = best_product(points.shape[1])
-    told = ", ".join(f"{name} {value:.1f}" for name, value in found.items())
-    print(f"  one thread, µs a word: {told}", flush=True)
-    return found
+        search.nearest(points[:2000])
+        for patched in patches:
+            stack.enter_context(patched)
+        total = seconds(lambda: search.nearest(points))
+        ids = np.arange(words) % len(mechanism.embedding)
+        noise = seconds(lambda: mechanism._noisy_points(ids, wv.secure_stream()))
+    spent["rotation, rounding and the rest"] = total - sum(spent.values())
+    spent["secure noise"] = noise
+    facts = {name: value / words * 1e6 for name, value in spent.items()}
+    operations = 2.0 * len(search._order) * points.shape[1]
+    facts["GOP/s of the products"] = operations / facts["integer products"] / 1e3
+    facts["GOP/s of the whole"] = operations / (sum(spent.values()) / words) / 1e9
+    facts["GOP/s of products alone, at best"] = best_product(points.shape[1])
+    text = ", ".join(f"{name} {value:.1f}" for name, value in facts.items())
+    print(f"  one thread, µs a word: {text}", flush=True)
+    return facts
 
 
 def best_product(dims: int) -> float:
-    """What the products reach by themselves, in memory that stays near."""
-    draws = np.random.default_rng(1)
-    product = IntegerProduct(draws.integers(-127, 128, (dims, 4096), dtype=np.int8))
-    left = draws.integers(0, 256, (256, dims), dtype=np.uint8)
+    """Return the GOP/s that the products reach by themselves, in memory that stays in the cache."""
+    random = np.random.default_rng(1)
+    product = IntegerProduct(random.integers(-127, 128, (dims, 4096), dtype=np.int8))
+    left = random.integers(0, 256, (256, dims), dtype=np.uint8)
     out = np.empty((256, 4096), dtype=np.int32)
-    best = float("inf")
-    for _ in range(50):
-        start = time.perf_counter()
-        product.fill(left, out)
-        best = min(best, time.perf_counter() - start)
+    best = min(seconds(lambda: product.fill(left, out)) for _ in range(50))
     return 2.0 * out.size * dims / best / 1e9
 
 
 def approximate(mechanism: wv.Mahalanobis, ours: float) -> dict[str, Any]:
-    """The recall of FAISS's approximate indexes when they take as long as our exact answer."""
+    """Return the recall of FAISS's approximate indexes when they take as long as our exact answer."""
     places = mechanism._places[:-1].astype(np.float32)
     points = mechanism._noisy_points(np.arange(2048) * 16, wv.insecure_stream(5))
-    right = mechanism._search.nearest(points)
+    exact = mechanism._search.nearest(points)
     singles = points.astype(np.float32)
     graph = faiss.IndexHNSWFlat(places.shape[1], 32)
     graph.add(places)
@@ -186,7 +178,7 @@ def approximate(mechanism: wv.Mahalanobis, ours: float) -> dict[str, Any]:
     cells = faiss.IndexIVFFlat(quantizer, places.shape[1], 256)
     cells.train(places)
     cells.add(places)
-    found = {}
+    results: dict[str, Any] = {}
     for name, index, knob, values in (
         ("HNSW", graph.hnsw, "efSearch", (8, 16, 32, 64, 128, 256, 512)),
         ("IVF", cells, "nprobe", (1, 2, 4, 8, 16, 32, 64, 128, 256)),
@@ -196,17 +188,17 @@ def approximate(mechanism: wv.Mahalanobis, ours: float) -> dict[str, Any]:
             setattr(index, knob, value)
             start = time.perf_counter()
             _, answers = searched.search(singles, 1)
-            each = (time.perf_counter() - start) / len(singles) * 1e6
-            recall = float((answers[:, 0] == right).mean())
-            if each > ours and name in found:
+            spent = (time.perf_counter() - start) / len(singles) * 1e6
+            recall = float((answers[:, 0] == exact).mean())
+            if spent > ours and name in results:
                 break
-            found[name] = {knob: value, "microseconds": each, "recall": recall}
-            print(f"  FAISS {name}, {knob} = {value}: {each:.1f} µs a word, recall {recall:.3f}", flush=True)
-    return found
+            results[name] = {knob: value, "microseconds": spent, "recall": recall}
+            print(f"  FAISS {name}, {knob} = {value}: {spent:.1f} µs a word, recall {recall:.3f}", flush=True)
+    return results
 
 
 def large(path: str) -> dict[str, Any]:
-    """A large vocabulary in a process of its own: time and memory."""
+    """Return time and memory for a large vocabulary, in a process of its own."""
     start = time.perf_counter()
     embedding = wv.load_embedding(path)
     mechanism = wv.Mahalanobis(embedding, EPSILON, LAM)

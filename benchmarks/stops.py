@@ -1,13 +1,13 @@
-"""The real command, stopped at random moments: right exit code, nothing lost, nobody left, no noise.
+"""Stop the real command at random moments: the exit code, the output and standard error must be right.
 
-    make verify-stops                               # 50 by each signal, files and pipes; 5 each with Spark
+    make verify-stops                               # 50 stops per signal, files and pipes; 5 with Spark
     make verify-stops MOMENTS=3 SPARK_MOMENTS=1
 
-Files are stopped by Ctrl-C (SIGINT), SIGTERM, kill -9 (SIGKILL), and by a disk that is full (a small tmpfs
-where root may mount one, else a limit on the size of files), then resumed. What was committed must stand in
-the output byte for byte: done again, it would differ. Pipes are stopped by the same signals: what came out
-must be whole lines in their order. After each stop no process may be left, and standard error may hold only
-lines of the command's own.
+Runs over files are stopped by Ctrl-C (SIGINT), SIGTERM, kill -9 (SIGKILL), and by a full disk (a small tmpfs
+if root may mount one, else a limit on the size of files), then resumed. Committed rows must be in the output
+byte for byte: perturbed again, they would differ. Pipes are stopped by the same signals: their output must be
+complete lines in order. After each stop no process may be left, and standard error may contain only the
+command's own lines.
 """
 
 import argparse
@@ -33,12 +33,12 @@ ROWS, TEXT = 5000, "please call me at the red house in boston now or later"
 SCRIPT = str(Path(sys.executable).parent / "wordveil")
 SIGNALS = {"SIGINT": signal.SIGINT, "SIGTERM": signal.SIGTERM, "SIGKILL": signal.SIGKILL}
 EXIT_CODES = {"SIGINT": 130, "SIGTERM": -signal.SIGTERM, "SIGKILL": -signal.SIGKILL}
-EARLIEST = 0.25  # seconds: before that the interpreter itself is starting, which no program can help
-PATIENCE = 30.0  # seconds until what Spark started must have noticed that it is alone
+EARLIEST = 0.25  # seconds: before that the interpreter itself is starting, beyond a program's control
+PATIENCE = 30.0  # seconds within which processes of Spark must notice that their parent is gone
 
 
 class Stop(NamedTuple):
-    """What came of a command that was stopped."""
+    """The outcome of a command that was stopped."""
 
     code: int
     errors: str
@@ -52,97 +52,99 @@ def main() -> None:
     parser.add_argument("--spark-moments", type=int, default=0, help="needs PySpark and Java")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--out", type=Path, default=None, help="record the results in this file")
-    chosen = parser.parse_args()
-    draws = random.Random(chosen.seed)
+    args = parser.parse_args()
+    moments = random.Random(args.seed)
     results: dict[str, list[dict[str, Any]]] = {}
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         (folder / "in.csv").write_text("n,m\n" + "".join(f"{i},{TEXT}\n" for i in range(ROWS)))
-        if chosen.moments:
-            results |= stopped_files(folder, draws, chosen.moments, [])
-            results |= stopped_pipes(folder, draws, chosen.moments)
-        if chosen.spark_moments:
+        if args.moments:
+            results |= stop_files(folder, moments, args.moments, [])
+            results |= stop_pipes(folder, moments, args.moments)
+        if args.spark_moments:
             if find_spec("pyspark") is None:
                 sys.exit(
                     "PySpark is not installed here. Hint: make verify-stops uses an environment that has it."
                 )
             spark = ["--engine", "spark", "--master", "local[2]"]
-            results |= stopped_files(folder, draws, chosen.spark_moments, spark)
-    if chosen.out is not None:
+            results |= stop_files(folder, moments, args.spark_moments, spark)
+    if args.out is not None:
         facts = {"rows": ROWS, "python": platform.python_version(), "version": version("wordveil")}
-        chosen.out.write_text(
+        args.out.write_text(
             json.dumps({"made_by": "make verify-stops"} | facts | {"results": results}, indent=1)
         )
     sys.exit(0 if all(row["good"] for rows in results.values() for row in rows) else 1)
 
 
-def stopped_files(folder: Path, draws: random.Random, moments: int, more: list[str]) -> dict[str, Any]:
-    """Stop runs over files in every way; return a row of facts for each."""
-    begun = time.monotonic()
-    check(run(folder, folder / "whole.csv", *more).returncode == 0, "an undisturbed run failed")
-    seconds, size = time.monotonic() - begun, (folder / "whole.csv").stat().st_size
-    for path in folder.glob("whole.csv*"):
+def stop_files(folder: Path, moments: random.Random, count: int, options: list[str]) -> dict[str, Any]:
+    """Stop runs over files in every way; return one row of facts per run."""
+    start = time.monotonic()
+    check(run(folder, folder / "complete.csv", *options).returncode == 0, "an undisturbed run failed")
+    seconds, size = time.monotonic() - start, (folder / "complete.csv").stat().st_size
+    for path in folder.glob("complete.csv*"):
         path.unlink()
     ways: dict[str, Callable[[Path], Stop]] = {
         name: lambda target, name=name: by_signal(  # type: ignore[misc]  # the default binds the loop's name
-            command(folder, target, *more), folder, SIGNALS[name], draws.uniform(EARLIEST, seconds)
+            command(folder, target, *options), folder, SIGNALS[name], moments.uniform(EARLIEST, seconds)
         )
         for name in SIGNALS
     }
-    if not more:
-        ways["full disk"] = lambda target: by_full_disk(folder, target, draws.randrange(size // 50, size))
-    kind = "spark" if more else "file"
+    if not options:
+        ways["full disk"] = lambda target: by_full_disk(folder, target, moments.randrange(size // 50, size))
+    kind = "spark" if options else "file"
     results = {}
     for name, way in ways.items():
-        count = moments if name in SIGNALS else -(-moments // 5)
-        rows = [file_attempt(folder, name, way, more) for _ in range(count)]
+        runs = count if name in SIGNALS else -(-count // 5)  # a full disk is slow to set up
+        rows = [stop_file(folder, name, way, options) for _ in range(runs)]
         results[f"{kind}, {name}"] = summary(f"{kind}, {name}", rows)
     return results
 
 
-def file_attempt(folder: Path, name: str, way: Callable[[Path], Stop], more: list[str]) -> dict[str, Any]:
-    """Stop one run, resume it, and look at what came of it."""
-    with tempfile.TemporaryDirectory(dir=folder) as place:
-        target = Path(place) / "out.csv"
+def stop_file(folder: Path, name: str, way: Callable[[Path], Stop], options: list[str]) -> dict[str, Any]:
+    """Stop one run, resume it, and check the result."""
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        target = Path(temporary) / "out.csv"
         stop = way(target)
         faults = faults_of(stop, EXIT_CODES.get(name, 1))
         if target.exists() and not complete(target.read_bytes()):
-            faults.append("a file by half")
+            faults.append("the output is incomplete")
         if stop.code == 0 and not target.exists():
             faults.append("exit code 0 without an output")
         rows, part = committed(target)
-        done = run(folder, target, "--resume", *more)
-        if done.returncode != 0:
-            faults.append(f"resume: {done.stderr}")
+        resumed = run(folder, target, "--resume", *options)
+        if resumed.returncode != 0:
+            faults.append(f"resume: {resumed.stderr}")
         elif not complete(target.read_bytes()):
-            faults.append("rows are missing, double or out of order")
+            faults.append("rows are missing, repeated or out of order")
         elif not target.read_bytes().startswith(part):
-            faults.append("what was committed was done again")
+            faults.append("committed rows were perturbed again")
         if target.with_name(".out.csv.wordveil").exists():
             faults.append("a work folder is left")
         if outcomes(folder, target)[-1:] != ["released"]:
-            faults.append("the ledger does not know of the release")
+            faults.append("the ledger does not have the release")
         return {"good": not faults, "exit_code": stop.code, "committed_rows": rows, "faults": faults}
 
 
-def stopped_pipes(folder: Path, draws: random.Random, moments: int) -> dict[str, Any]:
-    """Stop pipes in every way; return a row of facts for each."""
+def stop_pipes(folder: Path, moments: random.Random, count: int) -> dict[str, Any]:
+    """Stop pipes in every way; return one row of facts per run."""
     pipe = [SCRIPT, "perturb", "-", "-", "--format", "csv", *COLUMNS]
-    begun = time.monotonic()
+    start = time.monotonic()
     check(complete(by_signal(pipe, folder, None, 0.0, pipe=True).output), "an undisturbed pipe failed")
-    seconds = time.monotonic() - begun
+    seconds = time.monotonic() - start
     results = {}
     for name, number in SIGNALS.items():
         rows = []
-        for _ in range(moments):
-            stop = by_signal(pipe, folder, number, draws.uniform(EARLIEST, seconds), pipe=True)
+        for _ in range(count):
+            stop = by_signal(pipe, folder, number, moments.uniform(EARLIEST, seconds), pipe=True)
             faults = faults_of(stop, EXIT_CODES[name])
-            whole = stop.output[: stop.output.rfind(b"\n") + 1]
-            if name == "SIGINT" and whole != stop.output:
-                faults.append("half a line came out")
-            if not in_order(whole):
+            lines = stop.output[: stop.output.rfind(b"\n") + 1]
+            if name == "SIGINT" and lines != stop.output:
+                faults.append("the last line is incomplete")
+            if not in_order(lines):
                 faults.append("rows are out of order")
-            if stop.code == 0 and not complete(stop.output):  # heard too late is right only if all was done
+            if stop.code == 0 and not complete(
+                stop.output
+            ):  # too late to stop it is right only if all was done
                 faults.append("exit code 0 without all rows")
             rows.append({"good": not faults, "exit_code": stop.code, "faults": faults})
         results[f"pipe, {name}"] = summary(f"pipe, {name}", rows)
@@ -153,13 +155,13 @@ def faults_of(stop: Stop, code: int) -> list[str]:
     faults = []
     if stop.code not in (0, code):
         faults.append(f"exit code {stop.code}")
-    strange = [
+    foreign = [
         line
         for line in stop.errors.splitlines()
         if not line.startswith(("wordveil: ", "note: ", "strength: "))
     ]
-    if strange:
-        faults.append(f"standard error: {strange[:3]}")
+    if foreign:
+        faults.append(f"standard error: {foreign[:3]}")
     if stop.orphans:
         faults.append(f"left behind: {stop.orphans}")
     return faults
@@ -181,25 +183,29 @@ def summary(name: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 COLUMNS = ["--text", "m", "--keep", "n", "--epsilon", "6", "--dims", "25"]
 
 
-def command(folder: Path, target: Path, *more: str) -> list[str]:
-    return [SCRIPT, "perturb", str(folder / "in.csv"), str(target), *COLUMNS, "--again", *more]
+def command(folder: Path, target: Path, *options: str) -> list[str]:
+    return [SCRIPT, "perturb", str(folder / "in.csv"), str(target), *COLUMNS, "--again", *options]
 
 
 def environment(folder: Path) -> dict[str, str]:
     return os.environ | {"XDG_STATE_HOME": str(folder / "state")}
 
 
-def run(folder: Path, target: Path, *more: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, target: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(folder, target, *more), capture_output=True, text=True, env=environment(folder), check=False
+        command(folder, target, *options),
+        capture_output=True,
+        text=True,
+        env=environment(folder),
+        check=False,
     )
 
 
 def outcomes(folder: Path, target: Path) -> list[str]:
-    """Return what the ledger says of the runs to a target, read without the code that wrote it."""
-    with closing(sqlite3.connect(folder / "state" / "wordveil" / "ledger.sqlite")) as base:
+    """Return the outcomes of the runs to a target, read from the ledger without the code that wrote it."""
+    with closing(sqlite3.connect(folder / "state" / "wordveil" / "ledger.sqlite")) as database:
         query = "SELECT outcome FROM entry WHERE target = ? ORDER BY number"
-        return [outcome for (outcome,) in base.execute(query, (str(target.resolve()),))]
+        return [outcome for (outcome,) in database.execute(query, (str(target.resolve()),))]
 
 
 def in_order(lines: bytes) -> bool:
@@ -214,7 +220,7 @@ def complete(data: bytes) -> bool:
 
 
 def committed(target: Path) -> tuple[int, bytes]:
-    """Return how many rows the journal says are safe, and their bytes."""
+    """Return how many rows the journal has as committed, and their bytes."""
     work = target.with_name(f".{target.name}.wordveil")
     rows = size = 0
     if (work / "journal").exists():
@@ -224,21 +230,21 @@ def committed(target: Path) -> tuple[int, bytes]:
     return rows, (work / "part").read_bytes()[:size] if (work / "part").exists() else b""
 
 
-def hear_ctrl_c() -> None:
-    """Undo what a shell does to its background jobs: ignore SIGINT."""
+def restore_ctrl_c() -> None:
+    """Accept SIGINT again, which a shell makes its background jobs ignore."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def by_signal(
     arguments: list[str], folder: Path, number: signal.Signals | None, seconds: float, *, pipe: bool = False
 ) -> Stop:
-    """Run a command in a session of its own, send it a signal, and see who of that session outlives it."""
+    """Run a command in its own session, send it a signal, and list the processes that remain."""
     with (
         tempfile.TemporaryFile() as output,
         tempfile.TemporaryFile() as errors,
         subprocess.Popen(["cat", str(folder / "in.csv")], stdout=subprocess.PIPE) as writer,
         subprocess.Popen(
-            arguments, env=environment(folder), preexec_fn=hear_ctrl_c, start_new_session=True,  # noqa: PLW1509  # no threads here
+            arguments, env=environment(folder), preexec_fn=restore_ctrl_c, start_new_session=True,  # noqa: PLW1509  # no threads here
             stdin=writer.stdout if pipe else subprocess.DEVNULL, stdout=output, stderr=errors,
         ) as process,
     ):  # fmt: skip
@@ -246,26 +252,26 @@ def by_signal(
         writer.stdout.close()
         if number is not None:
             time.sleep(seconds)
-            for _ in range(
-                random.choice((1, 1, 3, 8)) if number == signal.SIGINT else 1
-            ):  # people press it again
+            # People press Ctrl-C more than once.
+            presses = random.choice((1, 1, 3, 8)) if number == signal.SIGINT else 1
+            for _ in range(presses):
                 process.send_signal(number)
                 time.sleep(random.random() * 0.05)
         code = process.wait()
-        orphans = left_of(process.pid)
+        orphans = processes_left(process.pid)
         output.seek(0)
         errors.seek(0)
         return Stop(code, errors.read().decode("utf-8", "replace"), output.read(), orphans)
 
 
-def left_of(session: int) -> list[str]:
-    """Return the processes of a session that are still there after some patience."""
+def processes_left(session: int) -> list[str]:
+    """Return the processes of a session that are still running after some time."""
     deadline = time.monotonic() + PATIENCE
     while True:
-        listed = subprocess.run(
+        listing = subprocess.run(
             ["ps", "-eo", "sid,stat,args"], capture_output=True, text=True, check=True
         ).stdout
-        rows = [line.split(None, 2) for line in listed.splitlines()[1:]]
+        rows = [line.split(None, 2) for line in listing.splitlines()[1:]]
         left = [args[:80] for sid, state, args in rows if int(sid) == session and not state.startswith("Z")]
         if not left or time.monotonic() > deadline:
             return left
@@ -280,13 +286,13 @@ def by_full_disk(folder: Path, target: Path, size: int) -> Stop:
     )
     if mounted.returncode != 0:
         limit = (size, size)
-        done = subprocess.run(
+        process = subprocess.run(
             command(folder, target), env=environment(folder), capture_output=True, text=True, check=False,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
         )  # fmt: skip
-        return Stop(done.returncode, done.stderr, b"", [])
-    done = run(folder, target)
-    # The disk gets room, and keeps what was on it, as when somebody tidies up.
+        return Stop(process.returncode, process.stderr, b"", [])
+    process = run(folder, target)
+    # The disk gets more room and keeps its files, as if somebody had deleted others.
     subprocess.run(["mount", "-o", "remount,size=100m", str(target.parent)], check=True)
     kept = {
         path.relative_to(target.parent): path.read_bytes()
@@ -295,14 +301,14 @@ def by_full_disk(folder: Path, target: Path, size: int) -> Stop:
     }
     subprocess.run(["umount", str(target.parent)], check=True)
     for name, data in kept.items():
-        (target.parent / name).parent.mkdir(mode=0o700, exist_ok=True)  # as it was
+        (target.parent / name).parent.mkdir(mode=0o700, exist_ok=True)  # the same mode as before
         (target.parent / name).write_bytes(data)
-    return Stop(done.returncode, done.stderr, b"", [])
+    return Stop(process.returncode, process.stderr, b"", [])
 
 
-def check(good: bool, what: str) -> None:
+def check(good: bool, message: str) -> None:
     if not good:
-        sys.exit(what)
+        sys.exit(message)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""How fast the sweep is beside the same number of draws by a plain NumPy product and argmax, in one run.
+"""How fast the sweep is, compared with as many draws by a plain NumPy product and argmax, in one run.
 
     python -m benchmarks.sweeping
 
-The grid of the paper (5 ε × 5 λ × 100 draws) on a sample of words; the plain way does a float32 product of
-noisy points with all vectors, and an argmax, on the same threads; making the noise is not counted for it.
+The grid of the paper (5 ε × 5 λ × 100 draws) on a sample of words. The plain way is a float32 product of
+noisy points with all vectors, and an argmax, on the same threads; drawing its noise is not counted.
 """
 
 import argparse
@@ -27,49 +27,49 @@ def main() -> None:
     parser.add_argument("--plain-draws", type=int, default=40_000)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/sweeping.json"))
-    chosen = parser.parse_args()
+    args = parser.parse_args()
     embedding, grid = wv.load_embedding(), Grid()
-    ids = np.sort(np.random.default_rng(0).choice(len(embedding), chosen.words, replace=False))
-    begun = time.perf_counter()
-    found = sweep(embedding, grid, ids, workers=chosen.threads)
-    swept = time.perf_counter() - begun
-    draws = chosen.words * grid.draws * len(grid.epsilons) * len(grid.lams)
-    each = {"sweep": swept / draws * 1e6, "plain": plain(embedding, chosen.plain_draws) * 1e6}
+    ids = np.sort(np.random.default_rng(0).choice(len(embedding), args.words, replace=False))
+    start = time.perf_counter()
+    result = sweep(embedding, grid, ids, workers=args.threads)
+    sweep_seconds = time.perf_counter() - start
+    draws = args.words * grid.draws * len(grid.epsilons) * len(grid.lams)
+    microseconds = {"sweep": sweep_seconds / draws * 1e6, "plain": plain(embedding, args.plain_draws) * 1e6}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{chosen.words:,} of {len(embedding):,} words, {draws:,} draws, {chosen.threads} threads\n"
-        f"  sweep  {each['sweep']:7.2f} µs a draw ({swept:.0f} s)\n"
-        f"  plain  {each['plain']:7.2f} µs a draw (of {chosen.plain_draws:,})\n"
-        f"  {each['plain'] / each['sweep']:.1f} times as fast; peak memory {peak:.0f} MB; "
-        f"other answers than the exact search: {found.disagreement.share:.1e} "
-        f"(at most {found.disagreement.high:.1e}, 95%)"
+        f"{args.words:,} of {len(embedding):,} words, {draws:,} draws, {args.threads} threads\n"
+        f"  sweep  {microseconds['sweep']:7.2f} µs a draw ({sweep_seconds:.0f} s)\n"
+        f"  plain  {microseconds['plain']:7.2f} µs a draw (of {args.plain_draws:,})\n"
+        f"  {microseconds['plain'] / microseconds['sweep']:.1f} times as fast; peak memory {peak:.0f} MB; "
+        f"other answers than the exact search: {result.disagreement.share:.1e} "
+        f"(at most {result.disagreement.high:.1e}, 95%)"
     )
     record = {
         "made_by": "python -m benchmarks.sweeping",
-        "words": chosen.words,
+        "words": args.words,
         "draws": draws,
-        "threads": chosen.threads,
+        "threads": args.threads,
         "python": platform.python_version(),
         "versions": {name: version(name) for name in ("numpy", "wordveil")},
-        "microseconds_a_draw": each,
-        "ratio": each["plain"] / each["sweep"],
+        "microseconds_a_draw": microseconds,
+        "ratio": microseconds["plain"] / microseconds["sweep"],
         "peak_mb": peak,
-        "disagreement": found.disagreement._asdict(),
+        "disagreement": result.disagreement._asdict(),
     }
-    chosen.out.write_text(json.dumps(record, indent=2) + "\n")
+    args.out.write_text(json.dumps(record, indent=2) + "\n")
 
 
 def plain(embedding: wv.Embedding, draws: int) -> float:
-    """Return the seconds a draw takes by a product and an argmax, a block of 1,000 at a time."""
+    """Return the seconds per draw of a product and an argmax, in blocks of 1,000."""
     vectors = np.ascontiguousarray(embedding.vectors, dtype=np.float32)
     halves = np.einsum("ij,ij->i", vectors, vectors) / 2
     points = np.random.default_rng(1).normal(size=(1000, embedding.dim)).astype(np.float32) * 3
-    begun = time.perf_counter()
+    start = time.perf_counter()
     for _ in range(draws // 1000):
         scores = points @ vectors.T
         scores -= halves
         scores.argmax(axis=1)
-    return (time.perf_counter() - begun) / (draws // 1000 * 1000)
+    return (time.perf_counter() - start) / (draws // 1000 * 1000)
 
 
 if __name__ == "__main__":

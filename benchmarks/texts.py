@@ -1,26 +1,26 @@
-"""What text costs beside its words: `veil.perturb` against `perturb_ids` on the same tokens, in one run.
+"""What text costs in addition to its words: `perturber.perturb` against `perturb_ids` on the same tokens.
 
     make bench
 
-With a mechanism that answers at once: what text costs does not depend on the search, but beside a real one it
-would drown in the search's own variation.
+The mechanism answers without a search. The cost of text does not depend on the search, whose own variation
+would hide it.
 """
 
 import argparse
 import json
 import os
 import platform
-import time
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
 import wordveil as wv
+from benchmarks.clock import seconds
 
 
-class AtOnce(wv.Mahalanobis):
-    """Answers each word with itself, without noise or search: only what stands around them is left."""
+class Identity(wv.Mahalanobis):
+    """Answers each word with itself, without noise or search, so only the cost around them is measured."""
 
     def _perturb(self, ids: np.ndarray, stream: wv.Stream) -> np.ndarray:  # noqa: ARG002  # the contract
         return np.asarray(np.maximum(ids, 0))
@@ -31,15 +31,15 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=10_000)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/texts.json"))
-    chosen = parser.parse_args()
+    args = parser.parse_args()
     embedding = wv.load_embedding()
-    veil = wv.Perturber(AtOnce(embedding, 10.0, 1.0))
+    perturber = wv.Perturber(Identity(embedding, 10.0, 1.0))
     rows = {
-        kind: measure(veil, made(embedding, chosen.texts, kind), chosen.repeat)
+        kind: measure(perturber, make_texts(embedding, args.texts, kind), args.repeat)
         for kind in ("ascii", "unicode")
     }
     cores = os.cpu_count()
-    print(f"{chosen.texts:,} texts of about 12 words, {cores} cores, best of {chosen.repeat}, µs a word")
+    print(f"{args.texts:,} texts of about 12 words, {cores} cores, best of {args.repeat}, µs a word")
     for kind, row in rows.items():
         print(
             f"  {kind:8} perturb {row['perturb']:6.2f}  perturb_ids {row['perturb_ids']:6.2f}  "
@@ -52,44 +52,38 @@ def main() -> None:
         "versions": {name: version(name) for name in ("numpy", "wordveil")},
         "microseconds_a_word": rows,
     }
-    chosen.out.write_text(json.dumps(record, indent=2) + "\n")
+    args.out.write_text(json.dumps(record, indent=2) + "\n")
 
 
-def made(embedding: wv.Embedding, texts: int, kind: str) -> list[str]:
-    """Made-up texts: 85% known words, names that no vocabulary holds, numbers, capitals and punctuation."""
-    draws = np.random.default_rng(3)
+def make_texts(embedding: wv.Embedding, texts: int, kind: str) -> list[str]:
+    """Return synthetic texts: 85% words of the vocabulary; else unknown names, numbers and punctuation."""
+    random = np.random.default_rng(3)
     extra = ["Qwxzy", "10:30", "Boston-Logan", "@ann", "don't", "naïve" if kind == "unicode" else "naive"]
-    lengths = draws.integers(4, 20, texts)
-    known = draws.integers(0, len(embedding), lengths.sum())
-    odd = draws.random(lengths.sum()) < 0.15
+    lengths = random.integers(4, 20, texts)
+    ids = random.integers(0, len(embedding), lengths.sum())
+    is_extra = random.random(lengths.sum()) < 0.15
     words = [
-        extra[i % len(extra)] if o else embedding.words[i]
-        for i, o in zip(known.tolist(), odd.tolist(), strict=True)
+        extra[i % len(extra)] if replaced else embedding.words[i]
+        for i, replaced in zip(ids.tolist(), is_extra.tolist(), strict=True)
     ]
     ends = np.cumsum(lengths).tolist()
     mark = "…" if kind == "unicode" else "."
     return [
-        f"{' '.join(words[b - n : b]).capitalize()}{mark}"
-        for b, n in zip(ends, lengths.tolist(), strict=True)
+        f"{' '.join(words[end - length : end]).capitalize()}{mark}"
+        for end, length in zip(ends, lengths.tolist(), strict=True)
     ]
 
 
-def measure(veil: wv.Perturber, texts: list[str], repeat: int) -> dict[str, float]:
-    ids = np.array([number for text in texts for number in veil.tokenizer.ids(text)])
-    whole, alone, tokens = [], [], []
-    for _ in range(repeat):  # in turns, so that what else runs on the machine meets all three
-        whole.append(seconds(lambda: veil.perturb(texts)))
-        alone.append(seconds(lambda: veil.mechanism.perturb_ids(ids)))
-        tokens.append(seconds(lambda: [veil.tokenizer.ids(text) for text in texts]))
+def measure(perturber: wv.Perturber, texts: list[str], repeat: int) -> dict[str, float]:
+    ids = np.array([number for text in texts for number in perturber.tokenizer.ids(text)])
+    texts_times, ids_times, token_times = [], [], []
+    for _ in range(repeat):  # in turns, so other load on the machine affects all three
+        texts_times.append(seconds(lambda: perturber.perturb(texts)))
+        ids_times.append(seconds(lambda: perturber.mechanism.perturb_ids(ids)))
+        token_times.append(seconds(lambda: [perturber.tokenizer.ids(text) for text in texts]))
     scale = 1e6 / len(ids)
-    return {"perturb": min(whole) * scale, "perturb_ids": min(alone) * scale, "tokens": min(tokens) * scale}
-
-
-def seconds(act: object) -> float:
-    assert callable(act)
-    start = time.perf_counter()
-    act()
-    return time.perf_counter() - start
+    times = {"perturb": texts_times, "perturb_ids": ids_times, "tokens": token_times}
+    return {name: min(values) * scale for name, values in times.items()}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The entry of the command `wordveil`: so small that Ctrl-C is heard while all else is loading."""
+"""The entry point of the command `wordveil`: tiny, so Ctrl-C is handled while everything else loads."""
 
 import os
 import signal
@@ -10,6 +10,8 @@ from types import FrameType
 __all__ = ["main"]
 
 _INTERRUPTED = 130
+# A second Ctrl-C within this time is ignored: it would interrupt the cleaning up. A later one counts, since
+# the first may have been lost. Longer protects slow cleaning up; shorter lets people repeat a lost Ctrl-C.
 _AGAIN_SECONDS = 5.0
 
 
@@ -20,12 +22,11 @@ def main() -> int:
 
     def stop(*_: int | FrameType | None) -> None:
         now = time.monotonic()
-        # Pressed again at once, it would interrupt the cleaning up; later, the first was not heard.
         if not pressed or now - pressed[-1] > _AGAIN_SECONDS:
             pressed.append(now)
             raise KeyboardInterrupt
 
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else somebody chose to ignore Ctrl-C
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # unless the caller ignores Ctrl-C
         signal.signal(signal.SIGINT, stop)
     try:
         from wordveil.cli.main import main as run
@@ -33,17 +34,17 @@ def main() -> int:
         code = run(interrupted=lambda: bool(pressed))
     except KeyboardInterrupt:
         code = _INTERRUPTED
-        _say_stopped()
+        _report_stop()
     finally:
-        # What is left is the end of the interpreter, in which Ctrl-C would only make a noise.
+        # Only the interpreter's shutdown is left, where Ctrl-C would just print a traceback.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     return code
 
 
 def _fill_standard_files() -> None:
-    """Put something harmless where standard input, output or error was closed.
+    """Open /dev/null in place of a closed standard input, output or error.
 
-    Otherwise the next file that is opened would get its number, and what a library writes there with it.
+    Otherwise the next file that is opened would get that number, and whatever a library prints there.
     """
     for number in range(3):
         try:
@@ -54,7 +55,7 @@ def _fill_standard_files() -> None:
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
-def _say_stopped() -> None:
-    with suppress(OSError, ValueError):  # nobody may listen
+def _report_stop() -> None:
+    with suppress(OSError, ValueError):  # standard error may be closed
         sys.stderr.write("wordveil: stopped.\n")
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Shared by all tests: the default vectors, an empty user's folder, and the real data where it is there."""
+"""Shared by all tests: the default vectors, an empty home folder, and the real data where it is available."""
 
 import gc
 import os
@@ -13,7 +13,7 @@ from hypothesis import settings
 
 import wordveil as wv
 
-# In CI the same examples every time; on a desk new ones, which is how new mistakes are found.
+# The same examples every time in CI; new ones on a developer's machine, which is how new bugs are found.
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("desk", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "desk")
@@ -56,20 +56,26 @@ SMALL_WORDS = [
 
 @pytest.fixture(scope="session")
 def small() -> wv.Embedding:
-    """A vocabulary so small that everything around it shows."""
+    """A vocabulary so small that tests show everything around it."""
     return wv.Embedding(SMALL_WORDS, np.random.default_rng(4).normal(size=(len(SMALL_WORDS), 3)), public=True)
 
 
 @pytest.fixture(scope="session")
 def same(small: wv.Embedding) -> wv.Perturber:
-    """At this ε no word of the vocabulary ever changes, so that what stands around them can be compared."""
+    """At this ε no word of the vocabulary ever changes, so everything around the words can be compared."""
     return wv.Perturber(wv.Mahalanobis(small, 1e9))
 
 
 @pytest.fixture(scope="session")
 def noisy(small: wv.Embedding) -> wv.Perturber:
-    """At this ε every word of the vocabulary is as likely as any other, nearly."""
+    """At this ε all words of the vocabulary are nearly equally likely."""
     return wv.Perturber(wv.Mahalanobis(small, 0.01))
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> wv.Ledger:
+    """An empty ledger of this test alone."""
+    return wv.Ledger(tmp_path / "state" / "ledger.sqlite")
 
 
 @pytest.fixture(scope="session")
@@ -82,7 +88,7 @@ def real_data() -> Path:
 
 @pytest.fixture(scope="session")
 def train_fasttext() -> Callable[..., Any]:
-    """Train a small fastText model; some fits of the library stop with a NaN, or end with one."""
+    """Train a small fastText model; retried, because some fits of the library produce NaN."""
     import fasttext
 
     def train(text: Path, **options: Any) -> Any:
@@ -95,14 +101,14 @@ def train_fasttext() -> Callable[..., Any]:
                 continue
             if np.isfinite(model.get_input_matrix()).all():
                 return model
-        raise RuntimeError("50 fits of fastText in a row have failed")
+        raise RuntimeError("fastText has failed 50 times in a row")
 
     return train
 
 
 @pytest.fixture(scope="session")
 def check_sealed() -> Callable[[BaseException, str], None]:
-    """What fails if a text hangs anywhere on an exception."""
+    """A check that fails if a text can be reached from an exception."""
 
     def check(error: BaseException, secret: str) -> None:
         assert error.__context__ is None
@@ -116,7 +122,7 @@ def check_sealed() -> Callable[[BaseException, str], None]:
 
 
 def _reachable(error: BaseException) -> Iterator[object]:
-    """Yield all that hangs on an exception: its arguments, what it came from, and the frames it passed."""
+    """Yield everything that an exception refers to: its arguments, its causes, and the frames it passed."""
     seen: set[int] = set()
     waiting: list[object] = [error.args, vars(error), error.__context__, error.__cause__]
     trace = error.__traceback__

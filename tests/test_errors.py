@@ -15,13 +15,13 @@ from wordveil.errors import (
 
 
 def test_one_sentence_for_every_bad_parameter() -> None:
-    told = str(parameter_error("lam", "Mahalanobis", "be in [0, 1]", 1.5))
-    assert told == "The 'lam' parameter of Mahalanobis must be in [0, 1]. Got 1.5 instead."
+    message = str(parameter_error("lam", "Mahalanobis", "be in [0, 1]", 1.5))
+    assert message == "The 'lam' parameter of Mahalanobis must be in [0, 1]. Got 1.5 instead."
 
 
-def test_a_value_that_may_be_private_is_told_by_its_type() -> None:
-    told = str(parameter_error("k", "f", "be a number", "my secret"))
-    assert told == "The 'k' parameter of f must be a number. Got a str instead."
+def test_a_value_that_may_be_private_is_named_by_its_type() -> None:
+    message = str(parameter_error("k", "f", "be a number", "my secret"))
+    assert message == "The 'k' parameter of f must be a number. Got a str instead."
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_a_missing_extra_survives_a_worker_pool() -> None:
 
 
 def test_a_missing_extra_says_what_to_install() -> None:
-    told = str(MissingExtraError("pyarrow", "files", "Reading Parquet"))
-    assert told == (
+    message = str(MissingExtraError("pyarrow", "files", "Reading Parquet"))
+    assert message == (
         "Reading Parquet needs pyarrow, which is not installed. Hint: pip install 'wordveil[files]'."
     )
 

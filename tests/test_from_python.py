@@ -1,4 +1,4 @@
-"""From Python: whatever is wrong, the error is one of ours, and names what was given."""
+"""Bad arguments from Python raise an error of ours that names the parameter."""
 
 import pickle
 from collections.abc import Callable
@@ -14,7 +14,7 @@ import wordveil as wv
 
 
 @pytest.mark.parametrize("path", [None, b"in.csv", 7, "in\0.csv", Path("in\0.csv"), ["in.csv"]])
-def test_what_is_no_path(path: Any, tmp_path: Path, same: wv.Perturber) -> None:
+def test_bad_paths_are_refused(path: Any, tmp_path: Path, same: wv.Perturber) -> None:
     (tmp_path / "in.csv").write_text("m\ntea\n")
     options: dict[str, Any] = {"perturber": same, "text": "m"}
     calls: dict[str, Callable[[], object]] = {
@@ -32,7 +32,7 @@ def test_what_is_no_path(path: Any, tmp_path: Path, same: wv.Perturber) -> None:
 
 def test_pandas_columns_of_one_name(same: wv.Perturber) -> None:
     frame = pd.DataFrame([["tea", "a", "b"]], columns=["m", "Okello", "Okello"])
-    with pytest.raises(wv.FormatError, match="more than one column of a name") as caught:
+    with pytest.raises(wv.FormatError, match="more than one column with the same name") as caught:
         wv.perturb_frame(frame, perturber=same, text="m")
     assert "Okello" not in str(caught.value)
 
@@ -44,7 +44,7 @@ def test_arrow_columns_of_one_name(same: wv.Perturber) -> None:
 
 
 @pytest.mark.parametrize("names", [None, 7, [7], [None], b"m", ["m", b"m"]])
-def test_names_that_are_no_names(names: Any, same: wv.Perturber) -> None:
+def test_bad_names_of_columns_are_refused(names: Any, same: wv.Perturber) -> None:
     frame = pl.DataFrame({"m": ["tea"]})
     with pytest.raises(wv.ParameterError, match="names of columns must be str"):
         wv.perturb_frame(frame, perturber=same, text=names)
@@ -65,12 +65,12 @@ def test_lone_surrogates(same: wv.Perturber) -> None:
 
 
 @pytest.mark.parametrize("frame", [None, 7, "m", {"m": ["tea"]}, [["tea"]], pl.LazyFrame({"m": ["tea"]})])
-def test_what_is_no_frame(frame: Any, same: wv.Perturber) -> None:
+def test_bad_frames_are_refused(frame: Any, same: wv.Perturber) -> None:
     with pytest.raises(wv.ParameterError, match="'frame' parameter of perturb_frame"):
         wv.perturb_frame(frame, perturber=same, text="m")
 
 
-def test_pandas_columns_that_are_no_names(same: wv.Perturber) -> None:
+def test_pandas_columns_that_are_not_str(same: wv.Perturber) -> None:
     frame = pd.DataFrame([["tea"]], columns=pd.MultiIndex.from_tuples([("m", "x")]))
     with pytest.raises(wv.FormatError, match="columns whose names are str"):
         wv.perturb_frame(frame, perturber=same, text="m")

@@ -9,22 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wordveil as wv
-from wordveil.guarantee import at_least, at_most, factor
+from wordveil.rounding import at_least, at_most, factor
 
 RNG = np.random.default_rng(31)
 EMB = wv.Embedding([f"w{i}" for i in range(400)], RNG.normal(size=(400, 5)) * [0.5, 1, 1, 2, 3], public=True)
 
 
 @pytest.fixture
-def promise() -> wv.Guarantee:
+def promise() -> wv.MetricGuarantee:
     return wv.Mahalanobis(EMB, epsilon=2.0, lam=0.3).guarantee
 
 
-def test_neighbours_agree_with_brute_force(promise: wv.Guarantee) -> None:
+def test_neighbours_agree_with_brute_force(promise: wv.MetricGuarantee) -> None:
     distances = np.sort(promise.metric.pairwise(EMB.vectors, EMB.vectors), axis=1)
-    for rank, found in promise.neighbours.items():
+    for rank, exponents in promise.neighbours.items():
         expected = 2.0 * np.quantile(distances[:, rank], [0.5, 0.05, 0.95])
-        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        np.testing.assert_allclose(exponents, expected, rtol=1e-6)
     assert list(promise.neighbours) == [1, 10, 100]
 
 
@@ -33,12 +33,12 @@ def test_ranks_that_do_not_exist_are_left_out() -> None:
     assert list(wv.Laplace(small, 1.0).guarantee.neighbours) == [1]
 
 
-def test_exponent_between_two_words(promise: wv.Guarantee) -> None:
+def test_exponent_between_two_words(promise: wv.MetricGuarantee) -> None:
     expected = 2.0 * float(promise.metric.distance(EMB.vectors[3], EMB.vectors[7]))
     assert promise.exponent("w3", "w7") == pytest.approx(expected)
 
 
-def test_worst_case_composition_and_euclidean_epsilon(promise: wv.Guarantee) -> None:
+def test_worst_case_composition_and_euclidean_epsilon(promise: wv.MetricGuarantee) -> None:
     true = 2.0 * promise.metric.pairwise(EMB.vectors, EMB.vectors).max()
     assert promise.worst_case.lower <= true <= promise.worst_case.upper
     assert promise.composed(words=3, releases=2) == pytest.approx(6 * promise.worst_case.upper)
@@ -50,12 +50,12 @@ def test_worst_case_composition_and_euclidean_epsilon(promise: wv.Guarantee) -> 
 
 
 @pytest.mark.parametrize("epsilon", [float("nan"), -3.0, 0.0])
-def test_refuses_a_senseless_epsilon(promise: wv.Guarantee, epsilon: float) -> None:
+def test_refuses_a_bad_epsilon(promise: wv.MetricGuarantee, epsilon: float) -> None:
     with pytest.raises(wv.ParameterError, match="finite and positive"):
-        wv.Guarantee(epsilon, promise.metric, EMB)
+        wv.MetricGuarantee(epsilon, promise.metric, EMB)
 
 
-def test_for_machines(promise: wv.Guarantee) -> None:
+def test_to_dict(promise: wv.MetricGuarantee) -> None:
     facts = json.loads(json.dumps(promise.to_dict()))
     assert (facts["epsilon"], facts["lam"], facts["dims"], facts["words"]) == (2.0, 0.3, 5, 400)
     assert facts["fingerprint"] == EMB.fingerprint
@@ -64,7 +64,7 @@ def test_for_machines(promise: wv.Guarantee) -> None:
     assert facts["not_covered"][0] == "the number of words in a text"
 
 
-def test_for_people(glove: wv.Embedding) -> None:
+def test_the_readable_form(glove: wv.Embedding) -> None:
     text = str(wv.Mahalanobis(glove, 10.0, 1.0).guarantee)
     for part in (
         "ε = 10 per unit of Mahalanobis distance (λ = 1), 300 dimensions",
@@ -80,11 +80,11 @@ def test_for_people(glove: wv.Embedding) -> None:
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "told"), [(0.1, "strong"), (3.0, "moderate"), (20.0, "too weak to rely on")]
+    ("epsilon", "verdict"), [(0.1, "strong"), (3.0, "moderate"), (20.0, "too weak to rely on")]
 )
-def test_the_verdict_follows_the_numbers(epsilon: float, told: str) -> None:
+def test_the_verdict_follows_the_numbers(epsilon: float, verdict: str) -> None:
     promise = wv.Laplace(EMB, epsilon).guarantee
-    assert told in str(promise)
+    assert verdict in str(promise)
     assert "Euclidean distance" in str(promise)
     assert factor(promise.neighbours[1].median) in str(promise)
 

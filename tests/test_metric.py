@@ -15,7 +15,7 @@ EMB = wv.Embedding([f"w{i}" for i in range(500)], RAW, public=True)
 
 
 def reference_matrix(lam: float) -> NDArray[np.float64]:
-    """A from the raw vectors, by the definition."""
+    """The matrix A, computed from the raw vectors by its definition."""
     covariance = np.cov(RAW.astype(np.float64), rowvar=False)
     sigma = covariance / (np.trace(covariance) / 4)
     return np.asarray(lam * sigma + (1 - lam) * np.eye(4))
@@ -51,7 +51,7 @@ def test_every_lam_shares_one_eigendecomposition() -> None:
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.3, 1.0])
-def test_the_euclidean_bounds_hold_and_are_reached(lam: float) -> None:
+def test_the_euclidean_bounds_hold_and_are_tight(lam: float) -> None:
     """Lemma 2 on random pairs and, for tightness, on the eigenvectors."""
     metric = wv.Metric.from_embedding(EMB, lam)
     bounds = metric.euclidean_bounds()
@@ -78,14 +78,14 @@ def hinted_lam(error: wv.ParameterError) -> float:
     return float(str(error).split("lam=")[-1].split()[0])
 
 
-def test_refuses_too_few_words_at_lam_1_and_says_what_would_do() -> None:
+def test_refuses_too_few_words_at_lam_1_and_hints_at_a_lam() -> None:
     few = wv.Embedding([f"w{i}" for i in range(5)], RNG.normal(size=(5, 5)), public=True)
     with pytest.raises(wv.ParameterError, match="5 words and 5 dimensions") as caught:
         wv.Metric.from_embedding(few, 1.0)
     wv.Metric.from_embedding(few, hinted_lam(caught.value))
 
 
-def test_refuses_flat_vectors_and_says_what_would_do() -> None:
+def test_refuses_flat_vectors_and_hints_at_a_lam() -> None:
     flat = RNG.normal(size=(50, 3))
     flat[:, 2] = flat[:, 0]
     emb = wv.Embedding([f"w{i}" for i in range(50)], flat, public=True)
@@ -111,11 +111,11 @@ def test_refuses_vectors_of_another_size(x: object) -> None:
 @pytest.mark.parametrize("lam", [0.0, 0.3, 1.0])
 def test_the_bracket_holds_the_true_diameter(lam: float) -> None:
     metric = wv.Metric.from_embedding(EMB, lam)
-    true = metric.pairwise(RAW, RAW).max()
+    diameter = metric.pairwise(RAW, RAW).max()
     bracket = metric.diameter()
-    assert bracket.lower <= true <= bracket.upper
+    assert bracket.lower <= diameter <= bracket.upper
     assert bracket.upper <= 2.0 * bracket.lower
-    assert bracket.lower >= 0.9 * true
+    assert bracket.lower >= 0.9 * diameter
 
 
 @pytest.mark.parametrize("scale", [1e-25, 1e-10, 1e10, 1e19, 1e37])
@@ -129,26 +129,26 @@ def test_the_bracket_holds_at_any_scale(scale: float) -> None:
 def test_the_bracket_of_the_default_vectors(glove: wv.Embedding) -> None:
     metric = wv.Metric.from_embedding(glove, 1.0)
     bracket = metric.diameter()
-    some = metric.pairwise(glove.vectors[::113], glove.vectors[::7]).max()
-    assert some <= bracket.upper
+    sampled_diameter = metric.pairwise(glove.vectors[::113], glove.vectors[::7]).max()
+    assert sampled_diameter <= bracket.upper
     assert bracket.lower < bracket.upper < 1.5 * bracket.lower
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
-def test_the_factor_of_a_projection_holds_and_is_reached(lam: float, k: int) -> None:
-    small = wv.Metric.from_embedding(EMB.project(k), lam)
-    whole = wv.Metric.from_embedding(EMB, lam)
+def test_the_factor_of_a_projection_holds_and_is_tight(lam: float, k: int) -> None:
+    projected = wv.Metric.from_embedding(EMB.project(k), lam)
+    full = wv.Metric.from_embedding(EMB, lam)
     axes = EMB.spectrum.axes[:, ::-1][:, :k]
     x = np.concatenate((RNG.normal(size=(5000, 4)), EMB.spectrum.axes.T))
-    ratio = np.asarray(small.norm(x @ axes)) / np.asarray(whole.norm(x))
+    ratio = np.asarray(projected.norm(x @ axes)) / np.asarray(full.norm(x))
     factor = projection_factor(EMB, lam, k)
     assert ratio.max() <= factor * (1 + 1e-5)
     assert ratio.max() == pytest.approx(factor, rel=1e-4)
     assert factor == 1.0 or lam > 0.0
 
 
-def test_the_euclidean_metric_stands_alone() -> None:
+def test_the_euclidean_metric_needs_no_embedding() -> None:
     metric = wv.Metric.euclidean(3)
     assert metric.norm([2.0, 3.0, 6.0]) == 7.0
     with pytest.raises(wv.ParameterError, match="no diameter"):
@@ -163,17 +163,17 @@ def test_pickles() -> None:
 
 
 def test_the_slack_of_the_diameter_is_needed_and_enough() -> None:
-    """Distances in float32 come out below the true ones now and then: without slack the bound would be wrong.
+    """Distances in float32 can be below the true ones, so without slack the bound would be wrong.
 
-    20 of 40 pairs are, at random; that none of them is has a probability of 2^-40 or so.
+    About 20 of 40 random pairs are. The probability that none is, is about 2^-40.
     """
     random = np.random.default_rng(7)
-    short = 0
+    too_small = 0
     for _ in range(40):
         pair = random.normal(size=(2, 8)).astype(np.float32)
         metric = wv.Metric.from_embedding(wv.Embedding(["a", "b"], pair, public=True), 0.0)
-        true = float(np.linalg.norm(pair[0].astype(np.float64) - pair[1]))
-        assert true <= metric.diameter().upper <= true * (1 + 1e-4)
+        distance = float(np.linalg.norm(pair[0].astype(np.float64) - pair[1]))
+        assert distance <= metric.diameter().upper <= distance * (1 + 1e-4)
         _, radius = _enclose((pair - pair.astype(np.float64).mean(axis=0)).astype(np.float32))
-        short += 2.0 * radius < true
-    assert short > 5
+        too_small += 2.0 * radius < distance
+    assert too_small > 5

@@ -3,6 +3,7 @@ import pickle
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
@@ -22,19 +23,22 @@ EMB = wv.Embedding(
 
 @dataclass(frozen=True)
 class FixedSequence(wv.Mechanism):
-    """Answers the words of the vocabulary one after the other, whatever it is asked: nothing of the input."""
+    """Answers with the words of the vocabulary one after the other, whatever the input is."""
 
     embedding: wv.Embedding = EMB
 
     @property
-    def guarantee(self) -> wv.Guarantee:
+    def guarantee(self) -> wv.MetricGuarantee:
         return wv.Laplace(self.embedding, 1.0).guarantee
+
+    def parameters(self) -> dict[str, Any]:
+        return {}
 
     def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
         return np.arange(len(ids)) % len(self.embedding)
 
 
-VEIL = wv.Perturber(FixedSequence())
+PERTURBER = wv.Perturber(FixedSequence())
 ADDRESSES = st.sampled_from(["", "http://", "www.", "a@b.c", "#", "@"])
 ANY_TEXT = (
     st.builds(str.__add__, ADDRESSES, st.text(st.characters(), max_size=80))
@@ -45,18 +49,18 @@ ANY_TEXT = (
 
 @given(ANY_TEXT)
 @settings(max_examples=1000)
-def test_nothing_of_the_input_passes(text: str) -> None:
+def test_nothing_of_the_input_is_copied(text: str) -> None:
     """All inputs of one token count give the same bytes."""
-    count = len(VEIL.tokenizer.ids(text))
+    count = len(PERTURBER.tokenizer.ids(text))
     expected = " ".join(itertools.islice(itertools.cycle(EMB.words), count))
-    assert VEIL(text) == expected
+    assert PERTURBER(text) == expected
     expected.encode("utf-8")
     assert len(expected.splitlines()) <= 1
 
 
 @given(ANY_TEXT)
 @settings(max_examples=300)
-def test_with_padding_not_even_the_length_passes(text: str) -> None:
+def test_with_padding_not_even_the_length_is_revealed(text: str) -> None:
     assert wv.Perturber(FixedSequence(), wv.Policy(pad_to=3))(text) == "book a flight"
     dropping = wv.Policy(pad_to=3, unsafe_drop=True)
     assert wv.Perturber(FixedSequence(), dropping)(text) == "book a flight"
@@ -81,26 +85,26 @@ def test_same_length_same_support() -> None:
     circle = wv.Embedding(
         [f"w{i}" for i in range(6)], np.column_stack((np.cos(angles), np.sin(angles))), public=True
     )
-    veil = wv.Perturber(wv.Laplace(circle, 0.5))
+    perturber = wv.Perturber(wv.Laplace(circle, 0.5))
     everything = {f"{a} {b}" for a in circle.words for b in circle.words}
     for text in ("w0 w3", "Zoë 555-0101", "w1 me@mail.example"):
-        assert set(veil.perturb([text] * 5_000, stream=wv.insecure_stream(1))) == everything
+        assert set(perturber.perturb([text] * 5_000, stream=wv.insecure_stream(1))) == everything
 
 
 @dataclass(frozen=True)
 class Recording(FixedSequence):
-    """Answers as FixedSequence does, and remembers what it was asked."""
+    """Answers as FixedSequence does, and remembers the ids that it got."""
 
-    asked: list[int] = field(default_factory=list)
+    perturbed_ids: list[int] = field(default_factory=list)
 
     def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
-        self.asked.extend(ids.tolist())
+        self.perturbed_ids.extend(ids.tolist())
         return super()._perturb(ids, stream)
 
 
 @pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
 @pytest.mark.parametrize(
-    ("choices", "asked"),
+    ("choices", "perturbed_ids"),
     [
         ({}, [7, 3, 4, -1, 5, -1]),
         ({"pad_to": 8}, [7, 3, 4, -1, 5, -1, -1, -1]),
@@ -117,16 +121,16 @@ class Recording(FixedSequence):
         ({"unsafe_exempt": frozenset({"to"}), "pad_to": 3}, [7, 4]),
     ],
 )
-def test_what_the_mechanism_is_asked(choices: dict[str, object], asked: list[int]) -> None:
+def test_the_ids_that_the_mechanism_gets(choices: dict[str, object], perturbed_ids: list[int]) -> None:
     mechanism = Recording()
     wv.Perturber(mechanism, wv.Policy(**choices))("Tea to Boston Qwxz please zoë")  # type: ignore[arg-type]  # one
-    assert mechanism.asked == asked
+    assert mechanism.perturbed_ids == perturbed_ids
 
 
 @pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
-def test_gaps_of_what_is_dropped_are_carried_on() -> None:
-    veil = wv.Perturber(FixedSequence(), wv.Policy(unsafe_drop=True, unsafe_keep_punctuation=True))
-    assert veil("Tea (qwxz), please! #_ boston.") == "book (), a! flight."
+def test_gaps_around_dropped_words_are_kept() -> None:
+    perturber = wv.Perturber(FixedSequence(), wv.Policy(unsafe_drop=True, unsafe_keep_punctuation=True))
+    assert perturber("Tea (qwxz), please! #_ boston.") == "book (), a! flight."
 
 
 @pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
@@ -140,7 +144,7 @@ def test_exempt_and_kept_tokens_are_not_cut() -> None:
     )
 
 
-def test_padding_counts_for_the_size_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_padding_counts_towards_the_size_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_BLOCK_TOKENS", 100)
     assert [len(block) for block in module._blocks([""] * 10, 50)] == [2] * 5
 
@@ -157,18 +161,18 @@ def test_the_words_are_the_mechanisms_answers(real: wv.Perturber) -> None:
     ids = [number for text in TEXTS for number in real.tokenizer.ids(text)]
     answers = real.mechanism.perturb_ids(ids, stream=wv.insecure_stream(4))
     expected = " ".join(EMB.words[i] for i in answers)
-    made = real.perturb(TEXTS, stream=wv.insecure_stream(4))
-    assert " ".join(text for text in made if text) == expected
-    assert [len(text.split()) for text in made[:6]] == [6, 0, 1, 3, 0, 4]
+    private = real.perturb(TEXTS, stream=wv.insecure_stream(4))
+    assert " ".join(text for text in private if text) == expected
+    assert [len(text.split()) for text in private[:6]] == [6, 0, 1, 3, 0, 4]
 
 
 @pytest.mark.parametrize("block", [1, 10, 1000])
 def test_the_block_size_changes_no_answer(
     real: wv.Perturber, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = real.perturb(TEXTS, stream=wv.insecure_stream(5))
+    expected = real.perturb(TEXTS, stream=wv.insecure_stream(5))
     monkeypatch.setattr(module, "_BLOCK_TOKENS", block)
-    assert real.perturb(TEXTS, stream=wv.insecure_stream(5)) == whole
+    assert real.perturb(TEXTS, stream=wv.insecure_stream(5)) == expected
 
 
 def test_a_generator_of_texts(real: wv.Perturber) -> None:
@@ -211,8 +215,8 @@ def test_the_private_report_counts(real: wv.Perturber) -> None:
     ],
 )
 def test_unsafe_choices(choices: dict[str, object], expected: str, counts: dict[str, int]) -> None:
-    veil = wv.Perturber(FixedSequence(), wv.Policy(**choices))  # type: ignore[arg-type]  # one of them
-    answers, report = veil.perturb([" Tea to, (BOSTON) Qwxz please: zoë! "], report=True)
+    perturber = wv.Perturber(FixedSequence(), wv.Policy(**choices))  # type: ignore[arg-type]  # one of them
+    answers, report = perturber.perturb([" Tea to, (BOSTON) Qwxz please: zoë! "], report=True)
     assert answers == [expected]
     assert report.unknown == 2
     for name, count in counts.items():
@@ -235,8 +239,8 @@ def test_refuses(real: wv.Perturber) -> None:
 
 def test_a_text_over_16_mib_is_refused_and_one_of_10_mb_works() -> None:
     with pytest.raises(wv.ParameterError, match="over 16 MiB"):
-        VEIL("tea " * (5 << 20))
-    assert len(VEIL("tea " * 2_500_000)) > 10_000_000
+        PERTURBER("tea " * (5 << 20))
+    assert len(PERTURBER("tea " * 2_500_000)) > 10_000_000
 
 
 def test_pickles_and_shares_between_threads(real: wv.Perturber) -> None:
@@ -252,6 +256,7 @@ def test_pickles_and_shares_between_threads(real: wv.Perturber) -> None:
 
 def test_the_guarantee_of_two_texts(real: wv.Perturber) -> None:
     promise = real.guarantee
+    assert isinstance(promise.word, wv.MetricGuarantee)
     metric, vectors = promise.word.metric, EMB.vectors.astype(np.float64)
     a, b, c = (vectors[EMB.index[word]] for word in ("book", "tea", "boston"))
     centre = EMB.centroid
@@ -263,42 +268,54 @@ def test_the_guarantee_of_two_texts(real: wv.Perturber) -> None:
 
 
 def test_the_guarantee_of_a_bag_is_the_best_matching() -> None:
-    veil = wv.Perturber(wv.Laplace(EMB, 3.0), wv.Policy(bag=True))
-    assert veil.guarantee.exponent("book tea boston", "boston book tea") == pytest.approx(0.0, abs=1e-9)
+    perturber = wv.Perturber(wv.Laplace(EMB, 3.0), wv.Policy(bag=True))
+    assert perturber.guarantee.exponent("book tea boston", "boston book tea") == pytest.approx(0.0, abs=1e-9)
     words = ("book", "tea", "to"), ("boston", "please", "a")
     sums = [
-        sum(veil.mechanism.guarantee.exponent(x, y) for x, y in zip(words[0], order, strict=True))
+        sum(perturber.mechanism.guarantee.exponent(x, y) for x, y in zip(words[0], order, strict=True))
         for order in itertools.permutations(words[1])
     ]
-    assert veil.guarantee.exponent(" ".join(words[0]), " ".join(words[1])) == pytest.approx(min(sums))
-    assert "matching" in str(veil.guarantee)
-    assert "the order of the texts" in veil.guarantee.not_covered
+    assert perturber.guarantee.exponent(" ".join(words[0]), " ".join(words[1])) == pytest.approx(min(sums))
+    assert "matching" in str(perturber.guarantee)
+    assert "the order of the texts" in perturber.guarantee.not_covered
 
 
 def test_the_guarantee_of_padded_texts() -> None:
-    veil = wv.Perturber(wv.Laplace(EMB, 3.0), wv.Policy(pad_to=3))
-    single = veil.mechanism.guarantee
-    distance = single.metric.distance(EMB.vector("tea"), EMB.centroid)
-    assert veil.guarantee.exponent("book", "book tea") == pytest.approx(3.0 * float(distance))
+    perturber = wv.Perturber(wv.Laplace(EMB, 3.0), wv.Policy(pad_to=3))
+    distance = wv.Metric.euclidean(3).distance(EMB.vector("tea"), EMB.centroid)
+    assert perturber.guarantee.exponent("book", "book tea") == pytest.approx(3.0 * float(distance))
     dropping = wv.Perturber(wv.Laplace(EMB, 3.0), wv.Policy(pad_to=3, unsafe_drop=True))
     assert dropping.guarantee.exponent("qwxz tea", "tea") == 0.0
-    facts = veil.guarantee.to_dict()
+    facts = perturber.guarantee.to_dict()
     assert facts["covers_texts_of_different_lengths"]
-    assert facts["local_dp_epsilon_per_text"] == pytest.approx(3 * single.worst_case.upper)
+    assert facts["local_dp_epsilon_per_text"] == pytest.approx(
+        3 * perturber.mechanism.guarantee.worst_case.upper
+    )
     assert "the number of words in a text" not in facts["not_covered"]
-    assert "padded or cut to 3 words" in str(veil.guarantee).replace("\n", " ")
+    assert "padded or cut to 3 words" in str(perturber.guarantee).replace("\n", " ")
 
 
 @pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
 def test_the_guarantee_names_what_is_unsafe(real: wv.Perturber) -> None:
     assert "Texts of different numbers of words are not covered" in str(real.guarantee).replace("\n", " ")
-    veil = wv.Perturber(real.mechanism, wv.Policy(unsafe_keep=True))
-    assert "names, numbers, addresses" in str(veil.guarantee).replace("\n", " ")
+    perturber = wv.Perturber(real.mechanism, wv.Policy(unsafe_keep=True))
+    assert "names, numbers, addresses" in str(perturber.guarantee).replace("\n", " ")
     with pytest.raises(wv.ParameterError, match="unsafe choices"):
-        veil.guarantee.exponent("a", "to")
+        perturber.guarantee.exponent("a", "to")
     padded = wv.Perturber(real.mechanism, wv.Policy(unsafe_keep=True, pad_to=3)).guarantee
     assert "UNSAFE CHOICES WERE MADE" in str(padded)
     assert not padded.to_dict()["covers_texts_of_different_lengths"]
     assert "local_dp_epsilon_per_text" not in padded.to_dict()
     assert "the number of words in a text" in padded.not_covered
     assert any("in spite of the padding" in what for what in padded.not_covered)
+
+
+def test_the_key_of_a_run_is_checked(real: wv.Perturber) -> None:
+    with pytest.raises(wv.ParameterError, match="'perturber' parameter of f must be a Perturber"):
+        module.checked_run_key(None, None, "f")
+    with pytest.raises(wv.ParameterError, match="'key' parameter of f must be a RunKey"):
+        module.checked_run_key(real, 7, "f")  # type: ignore[arg-type]  # that is the test
+    assert module.checked_run_key(real, None, "f").secure
+    key = wv.insecure_key(1)
+    with pytest.warns(wv.PrivacyWarning, match="The noise comes from a seed"):
+        assert module.checked_run_key(real, key, "f", stacklevel=3) is key

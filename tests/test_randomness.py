@@ -48,8 +48,8 @@ def test_the_cipher_is_aes_where_the_processor_has_it(monkeypatch: pytest.Monkey
     expected = AESCounter(key=int.from_bytes(key[:16], "little"))
     if not expected.use_aesni:
         expected = ChaCha(key=int.from_bytes(key, "little"), rounds=20)
-    made = randomness._generator(key).bit_generator
-    assert first_bytes(made, 64) == first_bytes(expected, 64)
+    cipher = randomness._generator(key).bit_generator
+    assert first_bytes(cipher, 64) == first_bytes(expected, 64)
 
     class Slow:
         use_aesni = 0
@@ -57,8 +57,8 @@ def test_the_cipher_is_aes_where_the_processor_has_it(monkeypatch: pytest.Monkey
         def __init__(self, key: int) -> None: ...
 
     monkeypatch.setattr(randomness, "AESCounter", Slow)
-    made = randomness._generator(key).bit_generator
-    assert first_bytes(made, 64) == first_bytes(ChaCha(key=int.from_bytes(key, "little")), 64)
+    cipher = randomness._generator(key).bit_generator
+    assert first_bytes(cipher, 64) == first_bytes(ChaCha(key=int.from_bytes(key, "little")), 64)
 
 
 def test_it_fails_closed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,7 @@ def test_it_fails_closed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(randomness, "AESCounter", broken)
     with pytest.raises(RuntimeError, match="no cipher"):
-        wv.secure_stream()
+        wv.secure_stream().normals((1,))
 
 
 def draws(stream: wv.Stream) -> tuple[float, ...]:
@@ -90,29 +90,49 @@ def test_a_seed_is_a_whole_number(seed: int) -> None:
         wv.insecure_stream(seed)
 
 
-def test_normals_and_gammas_do_not_share_a_generator() -> None:
-    """So that the block size changes nothing: gammas in between leave the normals as they were."""
+KINDS: dict[str, Callable[[wv.Stream, int], np.ndarray]] = {
+    "normals": lambda stream, count: stream.normals((count, 3)),
+    "gammas": lambda stream, count: stream.gammas(3.0, count),
+    "uniforms": lambda stream, count: stream.uniforms((count, 3)),
+    "exponentials": lambda stream, count: stream.exponentials((count, 3)),
+    "gumbels": lambda stream, count: stream.gumbels((count, 3)),
+    "integers": lambda stream, count: stream.integers(1000, (count, 3)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_size_of_blocks_and_other_kinds_change_nothing(kind: str) -> None:
+    """Each kind has a generator of its own: all others, drawn in between, leave it as it was."""
     for make in (lambda: wv.insecure_stream(3), lambda key=wv.RunKey(): key.stream("x")):
-        whole, cut = make(), make()
+        uncut, cut = make(), make()
         parts = []
-        for _ in range(4):
-            parts.append(cut.normals((5, 3)))
-            cut.gammas(3.0, 5)
-        np.testing.assert_array_equal(whole.normals((20, 3)), np.concatenate(parts))
+        for size in (1, 4, 7, 8):
+            parts.append(KINDS[kind](cut, size))
+            for other in KINDS.keys() - {kind}:
+                KINDS[other](cut, size)
+        np.testing.assert_array_equal(KINDS[kind](uncut, 20), np.concatenate(parts))
 
 
 @pytest.mark.parametrize("make", [wv.secure_stream, lambda: wv.insecure_stream(3)])
-def test_directions_and_radii_have_keys_of_their_own(make: Callable[[], wv.Stream]) -> None:
+def test_every_kind_has_a_key_of_its_own(make: Callable[[], wv.Stream]) -> None:
     stream = make()
-    a, b = (each.bit_generator.random_raw(4).tolist() for each in (stream._directions, stream._radii))
-    assert not set(a) & set(b)
+    for draw in KINDS.values():
+        draw(stream, 0)
+    raw = [generator.bit_generator.random_raw(4).tolist() for generator in stream._generators.values()]
+    assert len({number for numbers in raw for number in numbers}) == 4 * len(KINDS)
+
+
+@pytest.mark.parametrize("high", [0, -1, 1.5, True, 1 << 63])
+def test_the_range_of_integers_is_a_whole_number(high: int) -> None:
+    with pytest.raises(wv.ParameterError, match="'high'"):
+        wv.insecure_stream(3).integers(high, (2,))
 
 
 def test_a_key_is_256_bits_from_the_operating_system(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr("secrets.token_bytes", lambda count: asked.append(count) or bytes(count))  # type: ignore[func-returns-value]  # append returns None
+    sizes: list[int] = []
+    monkeypatch.setattr("secrets.token_bytes", lambda count: sizes.append(count) or bytes(count))  # type: ignore[func-returns-value]  # append returns None
     assert draws(wv.secure_stream()) == draws(wv.secure_stream())
-    assert asked == [32, 32]
+    assert sizes == [32, 32]
 
 
 @pytest.mark.parametrize("make", [wv.secure_stream, lambda: wv.insecure_stream(3)])
@@ -156,17 +176,17 @@ def _use_in_child(source: wv.Stream | wv.RunKey, channel: "multiprocessing.Simpl
         else:
             source.normals((3,))
     except wv.WordveilError as error:
-        told = str(error)
+        outcome = str(error)
     else:
-        told = "it drew"
+        outcome = "it drew"
     if isinstance(source, wv.Stream):
         try:
             source.gammas(2.0, 3)
         except wv.WordveilError:
             pass
         else:
-            told = "it drew"
-    channel.put(told)
+            outcome = "it drew"
+    channel.put(outcome)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -176,9 +196,9 @@ def test_a_forked_child_never_repeats_its_parents_noise(make: Callable[[], wv.St
     channel = context.SimpleQueue()
     process = context.Process(target=_use_in_child, args=(make(), channel))
     process.start()
-    told = channel.get()
+    outcome = channel.get()
     process.join()
-    assert "forked process" in told
+    assert "forked process" in outcome
 
 
 def _fresh_in_child(channel: "multiprocessing.SimpleQueue[tuple[float, ...]]") -> None:

@@ -60,7 +60,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, train_fasttext: Callable[..
     place = tmp_path_factory.mktemp("readme")
     (place / "messages.txt").write_text("Book a flight!\nCall Zoë.\n", encoding="utf-8")
     shutil.copy(ROOT / "examples" / "messages.csv", place)
-    (place / "veil.toml").write_text('epsilon = 6\ntext = "message"\nkeep = ["label"]\ndims = 5\n')
+    (place / "settings.toml").write_text('epsilon = 6\ntext = "message"\nkeep = ["label"]\ndims = 5\n')
+    shutil.copy(ROOT / "tests/data/0.1.0/mahalanobis.csv.manifest.json", place / "release.manifest.json")
     (place / "my-public-words.txt").write_text("flight\nflihgt\n")
     with zipfile.ZipFile(place / "glove.6B.zip", "w") as archive:
         archive.writestr("glove.6B.100d.txt", "".join(f"w{i} {'0.5 ' * 99}{i}\n" for i in range(5)))

@@ -1,4 +1,4 @@
-"""Nothing of the input hangs on an exception that leaves the library."""
+"""No text of the input can be reached from an exception that leaves the library."""
 
 import io
 import sqlite3
@@ -120,7 +120,7 @@ def test_a_wrong_file_of_vectors(tmp_path: Path, check_clean: Check) -> None:
 
 
 def test_the_seal_itself_would_show_a_leak(check_clean: Check) -> None:
-    """Without the seal the checks above fail: they look where text really hangs."""
+    """Without the seal the checks above fail, so they look in the right places."""
 
     def leaking(text: bytes) -> None:
         try:

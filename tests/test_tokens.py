@@ -58,19 +58,19 @@ def test_any_text_gives_plain_tokens(text: str) -> None:
 @given(TEXTS)
 @settings(max_examples=500)
 def test_pieces_are_the_same_tokens(text: str) -> None:
-    found, _ = pieces(text)
-    assert [tokens.fold(token) for _, token in found] == split(text)
+    written, _ = pieces(text)
+    assert [tokens.fold(token) for _, token in written] == split(text)
 
 
 @given(st.text("ab '-_.@#:/1,w", max_size=60))
 @settings(max_examples=500)
 def test_the_three_scripts_agree(text: str) -> None:
-    """A text of ASCII letters is cut alike beside a letter that is not, which asks for the wider rules."""
+    """A text of ASCII letters is split the same way beside another letter, which selects the wider rules."""
     assert split(f"{text} é") == [*split(text), "é"]
     assert split(f"{text} 東") == [*split(text), "東"]
 
 
-def test_parts_are_looked_up_when_the_whole_is_unknown() -> None:
+def test_parts_are_looked_up_if_the_token_is_unknown() -> None:
     vocabulary = {
         "boston": 0,
         "logan": 1,
@@ -93,8 +93,8 @@ def test_parts_are_looked_up_when_the_whole_is_unknown() -> None:
 
 
 def test_gaps_are_normalised() -> None:
-    found, tail = pieces("  Hello,\t\n World!\x00 (ok)… ")
-    assert found == [(" ", "Hello"), (", ", "World"), ("! (", "ok")]
+    written, tail = pieces("  Hello,\t\n World!\x00 (ok)… ")
+    assert written == [(" ", "Hello"), (", ", "World"), ("! (", "ok")]
     assert tail == ")... "
 
 
@@ -116,7 +116,7 @@ def test_long_texts() -> None:
     "unit", ["a", "a.", "a-", "x'", "1.", "@", "a@", "www.", "é.", "\u0301", "👩\u200d", "東", "#", "-", "_"]
 )
 def test_the_rule_is_linear(unit: str) -> None:
-    """2 MB of what provokes a pattern takes seconds at the most; quadratic time would take hours."""
+    """2 MB of text that provokes backtracking take seconds; quadratic time would be hours."""
     start = time.perf_counter()
     split(unit * (2_000_000 // len(unit)))
     assert time.perf_counter() - start < 20.0
@@ -132,6 +132,6 @@ def test_control_characters_end_an_address() -> None:
     assert split("http://a\x00\x1b[31mred") == ["http://a", "31mred"]
 
 
-def test_the_fingerprint_names_the_rule() -> None:
+def test_the_fingerprint_and_pickling() -> None:
     assert len(tokens.RULE_FINGERPRINT) == 64
     assert pickle.loads(pickle.dumps(Tokenizer({"a": 1}))).ids("a b") == [1, -1]

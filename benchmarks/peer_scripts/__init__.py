@@ -1,1 +1,1 @@
-"""What runs inside the peers' own environments: numpy and the peer are there, wordveil is not."""
+"""Scripts that run in the peers' own environments, which have numpy and the peer but not wordveil."""

@@ -1,8 +1,7 @@
-"""What the peers' scripts share: the task, the clock, and the law of the noise."""
+"""What the scripts of peers share: the task, the timing, and the law of the noise."""
 
 import json
 import sys
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -12,10 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.clock import seconds
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every peer is asked to do, as benchmarks.peers writes it."""
+    """The task of every peer, as written by benchmarks.peers."""
 
     words: list[str]
     unknown: list[str]
@@ -33,23 +34,17 @@ def task_and_vectors() -> tuple[Task, str]:
 def answer(
     shape: Sequence[int], packages: Iterable[str], rows: dict[str, Any], facts: dict[str, Any]
 ) -> None:
-    """Print the result as the last line: the peers print lines of their own before it."""
+    """Print the result as the last line; the peers print other lines before it."""
     versions = {name: version(name) for name in packages}
     result = {"words": shape[0], "dims": shape[1], "versions": versions, "rows": rows, "facts": facts}
     print(json.dumps(result))
 
 
 def timed(act: Callable[[], object], words: int, repeat: int) -> dict[str, Any]:
-    """Milliseconds per word: the best pass after one that is not counted, and all of them to judge it by."""
+    """Return milliseconds per word: the best pass after a warm-up, and all passes."""
     act()
-    passes = [_seconds(act) / words * 1000 for _ in range(repeat)]
+    passes = [seconds(act) / words * 1000 for _ in range(repeat)]
     return {"ms_per_word": min(passes), "passes": passes}
-
-
-def _seconds(act: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    act()
-    return time.perf_counter() - start
 
 
 def verbatim(outputs: Iterable[str], inputs: Iterable[str]) -> str:
@@ -58,10 +53,10 @@ def verbatim(outputs: Iterable[str], inputs: Iterable[str]) -> str:
 
 
 def noise_law(noise: NDArray[np.float64], vectors: NDArray[Any], task: Task) -> dict[str, float]:
-    """Moments of ‖z‖, Gamma(m, 1/ε) in the Mahalanobis norm, each over its right value: 1 is right.
+    """Return moments of ‖z‖, Gamma(m, 1/ε) in the Mahalanobis norm, each over its true value: 1 is right.
 
     trace(A) = m makes the Euclidean second moment right even for noise that is normalised after A^½, and the
-    Mahalanobis one nearly so; the variance of the Mahalanobis norm tells that mistake at once.
+    Mahalanobis one nearly so; the variance of the Mahalanobis norm reveals that mistake.
     """
     count, dim = noise.shape
     squares = np.sum(noise * np.linalg.solve(metric_matrix(vectors, task.lam), noise.T).T, axis=1)
@@ -78,7 +73,7 @@ def noise_law(noise: NDArray[np.float64], vectors: NDArray[Any], task: Task) -> 
 
 
 def metric_matrix(vectors: NDArray[Any], lam: float) -> NDArray[np.float64]:
-    """Return A = λΣ + (1-λ)I with trace(Σ) = m, as the paper has it, whatever the peer makes of it."""
+    """Return the paper's A = λΣ + (1-λ)I with trace(Σ) = m, whatever the peer computes."""
     covariance = np.cov(vectors.astype(np.float64), rowvar=False)
     dim = len(covariance)
     matrix: NDArray[np.float64] = lam * covariance * dim / np.trace(covariance) + (1 - lam) * np.identity(dim)

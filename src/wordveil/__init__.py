@@ -1,36 +1,48 @@
 """Wordveil makes text differentially private, word by word.
 
 The path of one word: `Embedding` takes it to its public vector, `Metric` says what is near, `sample_noise`
-draws noise of that shape, a mechanism adds it and answers with the nearest word, and `Guarantee` says what is
-promised. `Perturber` does so for all words of a text, by a `Policy`; `perturb_file`, `perturb_frame` and
-`spark.perturb` for all texts of a table.
+draws noise of that shape, a mechanism adds it and answers with the nearest word, and a `Guarantee` states
+what is promised. `Perturber` does this for all words of a text, by a `Policy`; `perturb_file`,
+`perturb_frame` and `spark.perturb` for all texts of a table.
 """
 
 import importlib
-from types import ModuleType
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
 
-from wordveil.embedding import Embedding, Provenance, from_gensim, from_spacy, load_embedding
-from wordveil.embedding.formats import ReadOptions, read_embedding
-from wordveil.errors import (
-    FormatError,
-    IntegrityError,
-    MachineError,
-    MissingExtraError,
-    ParameterError,
-    PrivacyWarning,
-    UnknownNameError,
-    WordveilError,
-)
-from wordveil.guarantee import Guarantee
-from wordveil.mechanisms import Laplace, Mahalanobis, Mechanism
-from wordveil.metric import Metric
-from wordveil.noise import sample_noise
-from wordveil.perturber import Perturber, PrivateReport
-from wordveil.policy import Policy
-from wordveil.randomness import RunKey, Stream, insecure_key, insecure_stream, secure_stream
-from wordveil.runs import FileRun, Ledger, perturb_file
-from wordveil.tables import Layout, perturb_frame
-from wordveil.text_guarantee import TextGuarantee
+# Names are imported when they are first used (PEP 562), so `import wordveil` is quick. This block is for type
+# checkers and editors; at run time `_MODULES` says where each name is. A test compares the two.
+if TYPE_CHECKING:
+    from wordveil.embedding import Embedding, Provenance, from_gensim, from_spacy, load_embedding
+    from wordveil.embedding.formats import ReadOptions, read_embedding
+    from wordveil.engines import spark
+    from wordveil.errors import (
+        FormatError,
+        IntegrityError,
+        MachineError,
+        MissingExtraError,
+        ParameterError,
+        PrivacyWarning,
+        UnknownNameError,
+        WordveilError,
+    )
+    from wordveil.guarantee import Guarantee, MetricGuarantee
+    from wordveil.mechanisms import (
+        Laplace,
+        Mahalanobis,
+        Mechanism,
+        Option,
+        make_mechanism,
+        register_mechanism,
+    )
+    from wordveil.metric import Metric
+    from wordveil.noise import sample_noise
+    from wordveil.perturber import Perturber, PrivateReport
+    from wordveil.policy import Policy
+    from wordveil.randomness import RunKey, Stream, insecure_key, insecure_stream, secure_stream
+    from wordveil.runs import FileRun, Ledger, perturb_file, perturb_frame
+    from wordveil.tables import Layout
+    from wordveil.text_guarantee import TextGuarantee
 
 __version__ = "0.1.0"
 
@@ -47,7 +59,9 @@ __all__ = [
     "Mahalanobis",
     "Mechanism",
     "Metric",
+    "MetricGuarantee",
     "MissingExtraError",
+    "Option",
     "ParameterError",
     "Perturber",
     "Policy",
@@ -65,17 +79,64 @@ __all__ = [
     "insecure_key",
     "insecure_stream",
     "load_embedding",
+    "make_mechanism",
     "perturb_file",
     "perturb_frame",
     "read_embedding",
+    "register_mechanism",
     "sample_noise",
     "secure_stream",
     "spark",
 ]
 
+_MODULES: Final = {
+    "wordveil.embedding": ("Embedding", "Provenance", "from_gensim", "from_spacy", "load_embedding"),
+    "wordveil.embedding.formats": ("ReadOptions", "read_embedding"),
+    "wordveil.errors": (
+        "FormatError",
+        "IntegrityError",
+        "MachineError",
+        "MissingExtraError",
+        "ParameterError",
+        "PrivacyWarning",
+        "UnknownNameError",
+        "WordveilError",
+    ),
+    "wordveil.guarantee": ("Guarantee", "MetricGuarantee"),
+    "wordveil.mechanisms": (
+        "Laplace",
+        "Mahalanobis",
+        "Mechanism",
+        "Option",
+        "make_mechanism",
+        "register_mechanism",
+    ),
+    "wordveil.metric": ("Metric",),
+    "wordveil.noise": ("sample_noise",),
+    "wordveil.perturber": ("Perturber", "PrivateReport"),
+    "wordveil.policy": ("Policy",),
+    "wordveil.randomness": ("RunKey", "Stream", "insecure_key", "insecure_stream", "secure_stream"),
+    "wordveil.runs": ("FileRun", "Ledger", "perturb_file", "perturb_frame"),
+    "wordveil.tables": ("Layout",),
+    "wordveil.text_guarantee": ("TextGuarantee",),
+}
+_MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names}
 
-def __getattr__(name: str) -> ModuleType:
-    """Load `wordveil.spark` when it is first asked for: nobody else should wait for it."""
-    if name == "spark":
-        return importlib.import_module("wordveil.engines.spark")
-    raise AttributeError(f"module 'wordveil' has no attribute {name!r}")
+if not TYPE_CHECKING:  # for which every name would exist
+
+    def __getattr__(name: str) -> object:
+        """Import a public name, or a module of this package, when it is first used."""
+        if name in _MODULE_OF:
+            value = getattr(importlib.import_module(_MODULE_OF[name]), name)
+        elif name == "spark":
+            value = importlib.import_module("wordveil.engines.spark")
+        elif not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
+            value = importlib.import_module(f"{__name__}.{name}")
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""What wordveil refuses, in one line each: what is wrong, where, and what to do."""
+"""The errors of wordveil. Each message is one line: what is wrong, where, and what to do."""
 
 import math
 from collections.abc import Callable
@@ -25,18 +25,18 @@ _Result = TypeVar("_Result")
 
 
 class WordveilError(Exception):
-    """Anything that wordveil refuses to do. Its text is one line and holds no private text."""
+    """Base class of all errors. The message is one line and contains no private text."""
 
 
 class ParameterError(WordveilError, ValueError):
-    """A parameter is outside of what the function promises to handle.
+    """A parameter has a value that the function does not accept.
 
     Attributes
     ----------
     parameter : str
-        The name of the parameter, empty if the error is about several or about something else.
+        The name of the parameter; empty if the error is not about a single parameter.
     complaint : str
-        What it must be and what it is, for those who call the parameter by another name.
+        What the value must be and what it is, for callers that know the parameter by another name.
     """
 
     parameter: str = ""
@@ -44,45 +44,45 @@ class ParameterError(WordveilError, ValueError):
 
 
 class FormatError(WordveilError, ValueError):
-    """A file is not what it says it is, or is damaged."""
+    """A file is damaged, or not in the format that it should be in."""
 
 
 class IntegrityError(FormatError):
-    """Stored content is not what its fingerprint says."""
+    """Stored content does not match its fingerprint."""
 
 
 class UnknownNameError(WordveilError, KeyError):
-    """A look-up found nothing."""
+    """A name or a word is not known."""
 
-    # KeyError shows the repr of its argument, which would put the sentence in quotes.
+    # KeyError shows the repr of its argument, which would put the message in quotes.
     __str__ = Exception.__str__
 
 
 class MachineError(WordveilError):
-    """The machine lacks something: a folder that can be written to, a program, an extra."""
+    """The machine lacks something, such as a writeable folder, a program or an extra."""
 
 
 class MissingExtraError(MachineError, ImportError):
     """An optional dependency is not installed."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
-        self._given = (package, extra, purpose)
+        self._arguments = (package, extra, purpose)
         super().__init__(
             f"{purpose} needs {package}, which is not installed. Hint: pip install 'wordveil[{extra}]'."
         )
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str, str]]:
-        return type(self), self._given
+        return type(self), self._arguments
 
 
 class PrivacyWarning(UserWarning):
-    """What was asked for weakens or voids the guarantee; the text says how."""
+    """A choice weakens or voids the guarantee; the message says how."""
 
 
 def parameter_error(name: str, owner: str, must: str, got: object) -> ParameterError:
-    """Return the one sentence for every bad parameter.
+    """Return the error for a bad parameter, in the same sentence everywhere.
 
-    Numbers are shown; anything else only by its type, since it may be private text.
+    Numbers are shown. Of anything else only the type is shown, since it may be private text.
 
     Examples
     --------
@@ -97,11 +97,11 @@ def parameter_error(name: str, owner: str, must: str, got: object) -> ParameterE
 
 
 def sealed(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Return a function whose errors of ours carry nothing of its input.
+    """Wrap a function so that a WordveilError raised in it carries nothing of its input.
 
-    `raise … from None` only hides the exception that was being handled; it still hangs on the new one as
-    `__context__`, and a UnicodeDecodeError or a JSONDecodeError holds the text that it failed on. So do the
-    variables in the frames of a traceback, which crash reporters collect.
+    `raise … from None` only hides the exception that was being handled: it is still the `__context__` of the
+    new one, and a UnicodeDecodeError or a JSONDecodeError holds the text that it failed on. The same is true
+    of the variables in the frames of a traceback, which crash reporters collect.
     """
 
     @wraps(function)
@@ -122,7 +122,7 @@ def check_real(
 ) -> float:
     """Return `value` as a float if it is finite and in [low, high], else raise ParameterError."""
     number = math.nan
-    is_bool = type(value).__name__ in ("bool", "bool_")  # NumPy has a bool of its own
+    is_bool = type(value).__name__ in ("bool", "bool_")  # NumPy has its own bool
     if not (is_bool or isinstance(value, str | bytes)):
         try:
             number = float(value)

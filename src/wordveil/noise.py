@@ -1,4 +1,4 @@
-"""Algorithm 1 of the paper, nothing else: noise with density proportional to exp(-ε·‖z‖_RM).
+"""Algorithm 1 of the paper: noise with density proportional to exp(-ε·‖z‖_RM).
 
 N ~ Normal(0, I_m); X = N/‖N‖₂; Y ~ Gamma(m, 1/ε); Z = Y·A^{1/2}·X. A^{1/2}X is never normalised again: that
 would change the density and void the guarantee. In the eigenbasis A is diagonal, so a draw costs O(m).
@@ -15,7 +15,7 @@ from wordveil.randomness import Stream
 
 __all__ = ["check_epsilon", "eigen_noise", "sample_noise"]
 
-_SMALLEST_EPSILON = 1e-100  # so that no square of a noisy coordinate overflows
+_SMALLEST_EPSILON = 1e-100  # below it, the square of a noisy coordinate could overflow float64
 
 
 def check_epsilon(epsilon: float, owner: str, name: str = "epsilon") -> float:
@@ -33,7 +33,7 @@ def eigen_noise(
     noise = stream.normals((size, dim))
     radii = stream.gammas(dim, size)
     lengths = np.sqrt(np.einsum("ij,ij->i", noise, noise))
-    # A row of exact zeros has no direction; any fixed one will do for an event of probability 2^-52 or less.
+    # A row of exact zeros has no direction. It has probability 2^-52 or less, so any fixed direction will do.
     noise[lengths == 0.0, 0] = 1.0
     lengths[lengths == 0.0] = 1.0
     noise *= (radii / epsilon / lengths)[:, None]

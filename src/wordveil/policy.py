@@ -1,49 +1,58 @@
-"""What happens to unknown words, to length and to order: safe, unless the name says unsafe."""
+"""What happens to unknown words, to length and to order: safe, unless the name of a choice says unsafe."""
 
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+import numpy as np
 
 from wordveil.errors import ParameterError, PrivacyWarning, check_whole, parameter_error
-from wordveil.tokens import split
+from wordveil.private_report import PrivateReport
+from wordveil.randomness import Stream
+from wordveil.tokens import join, split
 
-__all__ = ["Policy"]
+__all__ = ["UNKNOWN", "Policy"]
 
-_LONGEST: Final = 1 << 20
+UNKNOWN: Final = -1
+"""The id of every word outside of the vocabulary: the centroid."""
+
+_LONGEST: Final = 1 << 20  # words: an answer of about 8 MB, half of the longest record that is allowed
 _REVEALS: Final = {
     "unsafe_drop": "how many words are outside of the vocabulary, by the number that is missing",
     "unsafe_mask": "which words are outside of the vocabulary",
     "unsafe_keep": "the words outside of the vocabulary themselves: names, numbers, addresses",
     "unsafe_keep_punctuation": "the punctuation of the text",
     "unsafe_keep_case": "which words begin with or are in capitals",
-    "unsafe_exempt": "every word of the exempt list, wherever it stands",
+    "unsafe_exempt": "every word of the exempt list, wherever it occurs",
     "unsafe_keep_nulls": "which texts are missing",
 }
 _DESPITE_PADDING: Final = "in part, how long a text is, in spite of the padding"
 
+_Place = TypeVar("_Place")
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The choices around the mechanism. What is unsafe is named so, and raises a PrivacyWarning when made.
+    """The choices around the mechanism. Unsafe ones are named so, and raise a PrivacyWarning.
 
     Parameters
     ----------
     pad_to : int, optional
-        Pad each text with the centroid, or cut it, to so many words, so that its length is not revealed. A
+        Pad each text with the centroid, or cut it, to this number of words, so its length is not revealed. A
         missing text (a null) is padded like an empty one.
     bag : bool
-        Sort the words of the output, so that their order is not revealed. Where `pad_to` cuts a text, its
-        first words survive: so much of their order shows.
+        Sort the words of the output, so their order is not revealed. Where `pad_to` cuts a text, a random
+        choice of its words is kept.
     unsafe_drop, unsafe_mask, unsafe_keep
-        Instead of perturbing a word outside of the vocabulary from the centroid: drop it, write this mask, or
-        let it pass as it is written. Dropping alone is safe together with `pad_to`.
+        Instead of perturbing a word outside of the vocabulary from the centroid: drop it, replace it by this
+        mask, or copy it as it is written. Dropping alone is safe together with `pad_to`.
     unsafe_keep_punctuation, unsafe_keep_case : bool
-        Carry punctuation, or the use of capitals, over to the output.
+        Copy the punctuation, or the use of capitals, to the output.
     unsafe_exempt : iterable of str
-        Words that pass verbatim: a list that is public, such as stop words.
+        Words that are copied verbatim: a public list, such as stop words.
     unsafe_keep_nulls : bool
-        Leave missing texts missing in spite of `pad_to`. Without `pad_to` they always stay missing.
+        Leave missing texts missing despite `pad_to`. Without `pad_to` they always stay missing.
 
     Examples
     --------
@@ -64,9 +73,9 @@ class Policy:
     def __post_init__(self) -> None:
         if self.pad_to is not None:
             check_whole(self.pad_to, "pad_to", "Policy", 1, _LONGEST)
-        for each in fields(self):
-            if each.type is bool and not isinstance(getattr(self, each.name), bool):
-                raise parameter_error(each.name, "Policy", "be True or False", getattr(self, each.name))
+        for choice in fields(self):
+            if choice.type is bool and not isinstance(getattr(self, choice.name), bool):
+                raise parameter_error(choice.name, "Policy", "be True or False", getattr(self, choice.name))
         object.__setattr__(self, "unsafe_exempt", _folded_words(self.unsafe_exempt))
         self._check_together()
         if self.unsafe:
@@ -90,7 +99,7 @@ class Policy:
 
     @property
     def unsafe(self) -> tuple[str, ...]:
-        """The names of the unsafe choices that were made; dropping alone is none with `pad_to`."""
+        """The names of the unsafe choices; `unsafe_drop` alone is not one together with `pad_to`."""
         chosen = tuple(name for name in _REVEALS if getattr(self, name))
         return () if chosen == ("unsafe_drop",) and self.pad_to is not None else chosen
 
@@ -104,7 +113,7 @@ class Policy:
 
     @property
     def pads_nulls(self) -> bool:
-        """Whether a missing text is answered like an empty one, so that nobody can tell which it was."""
+        """Whether a missing text is answered like an empty one, so that the two look the same."""
         return self.pad_to is not None and not self.unsafe_keep_nulls
 
     @property
@@ -118,8 +127,36 @@ class Policy:
             or self.unsafe_exempt
         )
 
+    def drops(self, number: int) -> bool:
+        """Return whether a word of this id is dropped."""
+        return self.unsafe_drop and number == UNKNOWN
+
+    def resized(
+        self, places: list[_Place], filler: _Place, counts: PrivateReport, stream: Stream
+    ) -> list[_Place]:
+        """Return the places of one text, padded or cut to `pad_to`.
+
+        A text that is too long keeps its first words. A bag, which must not show what came first, keeps a
+        random choice of them.
+        """
+        length = self.pad_to
+        if length is None:
+            return places
+        if len(places) <= length:
+            counts.padded += length - len(places)
+            return places + [filler] * (length - len(places))
+        counts.truncated += len(places) - length
+        if not self.bag:
+            return places[:length]
+        order = np.argsort(stream.uniforms((len(places),)))
+        return [places[i] for i in order[:length].tolist()]
+
+    def joined(self, words: list[str]) -> str:
+        """Return the words of one output as a text, in alphabetical order if it is a bag."""
+        return join(sorted(words) if self.bag else words)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the choices for machines; an exempt list as a sorted list."""
+        """Return the choices as plain JSON values; the exempt words as a sorted list."""
         choices = {field.name: getattr(self, field.name) for field in fields(self)}
         return choices | {"unsafe_exempt": sorted(self.unsafe_exempt), "unsafe": list(self.unsafe)}
 

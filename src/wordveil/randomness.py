@@ -1,13 +1,14 @@
-"""Where noise comes from: keyed cryptographic streams, and seeds for those who say that they want no secrecy.
+"""Sources of noise: keyed cryptographic streams, and seeds for those who explicitly want no secrecy.
 
 A secure stream is a NumPy generator over AES-128 in counter mode, or over ChaCha20 where the processor has no
-AES instructions, under a key from the operating system. Nothing falls back to an ordinary generator.
+AES instructions, under a key from the operating system. There is no fallback to an ordinary generator.
 """
 
 import hashlib
 import os
 import secrets
 import warnings
+from collections.abc import Callable
 from typing import Final, NoReturn, Self, final
 
 import numpy as np
@@ -16,26 +17,38 @@ from randomgen import AESCounter, ChaCha
 
 from wordveil.errors import ParameterError, PrivacyWarning, WordveilError, check_whole
 
-__all__ = ["RunKey", "Stream", "insecure_key", "insecure_stream", "secure_stream", "warn_if_insecure"]
+__all__ = [
+    "RunKey",
+    "Stream",
+    "insecure_key",
+    "insecure_stream",
+    "secure_stream",
+    "warn_if_insecure",
+]
 
 _KEY_BYTES: Final = 32
 _DIRECTIONS: Final = b"directions"
 _RADII: Final = b"radii"
+_UNIFORMS: Final = b"uniforms"
+_EXPONENTIALS: Final = b"exponentials"
+_GUMBELS: Final = b"gumbels"
+_INTEGERS: Final = b"integers"
+_PURPOSES: Final = (_DIRECTIONS, _RADII, _UNIFORMS, _EXPONENTIALS, _GUMBELS, _INTEGERS)
 
 _generation = 0
 
 
 def _count_fork() -> None:
-    global _generation  # noqa: PLW0603  # a fork is a fact of the whole process
+    global _generation  # noqa: PLW0603  # forks are counted per process
     _generation += 1
 
 
-if hasattr(os, "register_at_fork"):  # where there is no fork, there is nothing to count
+if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_count_fork)
 
 
 class _OfOneProcess:
-    """Refuses to be used after a fork and to be pickled, so that no two processes share noise."""
+    """Can't be used after a fork or pickled, so no two processes share noise."""
 
     def __init__(self) -> None:
         self._home = (os.getpid(), _generation)
@@ -44,11 +57,11 @@ class _OfOneProcess:
         if self._home != (os.getpid(), _generation):
             raise WordveilError(
                 "A source of noise can't be used in a forked process, which would repeat its parent's noise. "
-                "Hint: make it in the process that uses it."
+                "Hint: create it in the process that uses it."
             )
 
     def __reduce__(self) -> NoReturn:
-        raise WordveilError("A source of noise can't be pickled or copied. Hint: make it where it is used.")
+        raise WordveilError("A source of noise can't be pickled or copied. Hint: create it where it is used.")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
@@ -56,32 +69,61 @@ class _OfOneProcess:
 
 @final
 class Stream(_OfOneProcess):
-    """A source of normal and of gamma deviates, each from a generator of its own.
+    """A source of random numbers of several kinds, each kind from a generator of its own.
 
-    Because they are two, how a request is cut into blocks changes no deviate. Made by `secure_stream`,
-    `insecure_stream` or `RunKey.stream`.
+    Because each kind has its own generator, splitting a request into blocks changes no number, and drawing
+    one kind does not affect another. Create one by `secure_stream`, `insecure_stream` or `RunKey.stream`.
 
     Examples
     --------
     >>> stream = insecure_stream(7)
     >>> stream.secure, stream.normals((2, 3)).shape, stream.gammas(3.0, 2).shape
     (False, (2, 3), (2,))
+    >>> stream.integers(10, (4,)).dtype
+    dtype('int64')
     """
 
-    def __init__(self, directions: np.random.Generator, radii: np.random.Generator, *, secure: bool) -> None:
+    def __init__(self, make_generator: Callable[[bytes], np.random.Generator], *, secure: bool) -> None:
         super().__init__()
-        self._directions, self._radii = directions, radii
+        self._make_generator = make_generator
+        self._generators: dict[bytes, np.random.Generator] = {}
         self.secure: Final = secure
+
+    def _generator(self, purpose: bytes) -> np.random.Generator:
+        """Return the generator of one kind of numbers; most streams need only one or two of them."""
+        self._check_home()
+        if purpose not in self._generators:
+            self._generators[purpose] = self._make_generator(purpose)
+        return self._generators[purpose]
 
     def normals(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Return independent standard normal deviates, by NumPy's float64 ziggurat."""
-        self._check_home()
-        return self._directions.standard_normal(shape)
+        return self._generator(_DIRECTIONS).standard_normal(shape)
 
     def gammas(self, shape: float, size: int) -> NDArray[np.float64]:
         """Return independent deviates of the gamma distribution of that shape and scale 1."""
-        self._check_home()
-        return self._radii.standard_gamma(shape, size)
+        return self._generator(_RADII).standard_gamma(shape, size)
+
+    def uniforms(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return independent deviates that are uniform on [0, 1), multiples of 2⁻⁵³."""
+        return self._generator(_UNIFORMS).random(shape)
+
+    def exponentials(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return independent deviates of the exponential distribution of mean 1, by NumPy's ziggurat."""
+        return self._generator(_EXPONENTIALS).standard_exponential(shape)
+
+    def gumbels(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return independent deviates of the standard Gumbel distribution, -log(-log(U)).
+
+        The index of the largest of `scores + gumbels` is drawn with probability ∝ exp(scores), to within the
+        53 bits of U: a choice whose probability is below 2⁻⁵³ is never drawn.
+        """
+        return self._generator(_GUMBELS).gumbel(size=shape)
+
+    def integers(self, high: int, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return independent whole numbers that are uniform on 0, …, high - 1, without bias."""
+        high = check_whole(high, "high", "Stream.integers", 1, 1 << 62)
+        return self._generator(_INTEGERS).integers(high, size=shape, dtype=np.int64)
 
 
 @final
@@ -102,35 +144,31 @@ class RunKey(_OfOneProcess):
         self.secure = True
 
     def expose(self) -> tuple[bytes, bool]:
-        """Return the secret itself, to carry it to other processes of the same run: never store or log it.
+        """Return the secret itself, to send it to other processes of the same run: never store or log it.
 
-        They make the key again with `RunKey.of_run`. It is the one way out, and has to be asked for by name.
+        They recreate the key with `RunKey.of_run`. There is no other way to get the secret.
         """
         self._check_home()
         return self._secret, self.secure
 
     @classmethod
     def of_run(cls, secret: bytes, secure: bool) -> Self:
-        """Return the key of a run that another process began, from what its `expose` gave."""
+        """Return the key of a run that another process has started, from the result of its `expose`."""
         if not isinstance(secret, bytes) or len(secret) != _KEY_BYTES:
             raise ParameterError(
-                f"The secret of a RunKey must be {_KEY_BYTES} bytes, as expose() gives them."
+                f"The secret of a RunKey must be {_KEY_BYTES} bytes, as expose() returns them."
             )
         if not isinstance(secure, bool):
-            raise ParameterError("Whether a RunKey is secure must be True or False, as expose() gives it.")
+            raise ParameterError("Whether a RunKey is secure must be True or False, as expose() returns it.")
         key = cls()
         key._secret, key.secure = secret, secure
         return key
 
     def stream(self, *context: str | bytes | int) -> Stream:
-        """Return the stream of this context: the same for the same, independent for any other."""
+        """Return the stream of a context: the same for equal contexts, independent for different ones."""
         self._check_home()
         packed = _pack(context)
-        return Stream(
-            _generator(self._derive(packed, _DIRECTIONS)),
-            _generator(self._derive(packed, _RADII)),
-            secure=self.secure,
-        )
+        return Stream(lambda purpose: _generator(self._derive(packed, purpose)), secure=self.secure)
 
     def _derive(self, packed: bytes, purpose: bytes) -> bytes:
         keyed = hashlib.blake2b(
@@ -140,12 +178,12 @@ class RunKey(_OfOneProcess):
 
 
 def _pack(context: tuple[str | bytes | int, ...]) -> bytes:
-    """Return the parts, each with its kind and length before it, so that no two contexts look the same."""
+    """Return the parts, each after its type and length, so no two contexts give the same bytes."""
     packed = b""
     for part in context:
         match part:
             case bool():
-                raise ParameterError("A context of a stream must be made of str, bytes and int.")
+                raise ParameterError("The context of a stream must consist of str, bytes and int.")
             case str():
                 kind, data = b"s", part.encode("utf-8", "surrogatepass")
             case bytes():
@@ -153,17 +191,17 @@ def _pack(context: tuple[str | bytes | int, ...]) -> bytes:
             case int():
                 kind, data = b"i", str(part).encode("ascii")
             case _:
-                raise ParameterError("A context of a stream must be made of str, bytes and int.")
+                raise ParameterError("The context of a stream must consist of str, bytes and int.")
         packed += kind + len(data).to_bytes(8, "little") + data
     return packed
 
 
 def _generator(key: bytes) -> np.random.Generator:
     """Return a generator whose bits are the key stream of a cipher."""
-    whole = int.from_bytes(key, "little")
-    cipher = AESCounter(key=whole % (1 << 128))
+    number = int.from_bytes(key, "little")
+    cipher = AESCounter(key=number % (1 << 128))
     if not cipher.use_aesni:
-        cipher = ChaCha(key=whole, rounds=20)
+        cipher = ChaCha(key=number, rounds=20)
     return np.random.Generator(cipher)
 
 
@@ -200,19 +238,19 @@ def insecure_stream(seed: int) -> Stream:
     True
     """
     seed = check_whole(seed, "seed", "insecure_stream", 0)
-    directions, radii = np.random.SeedSequence(seed).spawn(2)
-    return Stream(
-        np.random.Generator(np.random.PCG64DXSM(directions)),
-        np.random.Generator(np.random.PCG64DXSM(radii)),
-        secure=False,
-    )
+
+    def make_generator(purpose: bytes) -> np.random.Generator:
+        child = np.random.SeedSequence(seed, spawn_key=(_PURPOSES.index(purpose),))
+        return np.random.Generator(np.random.PCG64DXSM(child))
+
+    return Stream(make_generator, secure=False)
 
 
 def warn_if_insecure(source: Stream | RunKey, stacklevel: int = 3) -> None:
-    """Raise a PrivacyWarning if the noise for somebody's text would come from a seed."""
+    """Raise a PrivacyWarning if the noise for private text would come from a seed."""
     if not source.secure:
         warnings.warn(
-            "The noise comes from a seed: whoever knows or guesses it can take the noise away. The guarantee "
+            "The noise comes from a seed: whoever knows or guesses it can remove the noise. The guarantee "
             "does not cover that.",
             PrivacyWarning,
             stacklevel=stacklevel,

@@ -1,39 +1,39 @@
-"""What is promised about whole texts: the words' promises added up, and what a policy leaves uncovered."""
+"""What is promised about complete texts: the sum over their words, and what a policy leaves uncovered."""
 
 import textwrap
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wordveil.errors import ParameterError, sealed
-from wordveil.guarantee import COLUMNS, EMPTY, LENGTH, ORDER, ROW_ORDER, Guarantee, at_most
-from wordveil.policy import Policy
+from wordveil.guarantee import COLUMNS, EMPTY, LENGTH, ORDER, ROW_ORDER, Guarantee
+from wordveil.policy import UNKNOWN, Policy
+from wordveil.rounding import at_most
 from wordveil.tokens import Tokenizer, check_text
 
 __all__ = ["TextGuarantee"]
 
 _WIDTH: Final = 100
 _UNSAFE: Final = (
-    "UNSAFE CHOICES WERE MADE: what follows holds only for texts that agree in all that these choices reveal "
-    "(see below), and for nothing else."
+    "UNSAFE CHOICES WERE MADE: what follows holds only for texts that agree in everything that these choices "
+    "reveal (see below)."
 )
-_CUT: Final = "of a text of more than {} words, which come first in it: the others are cut off"
 
 
 @dataclass(frozen=True, eq=False)
 class TextGuarantee:
     """The promise for two texts of the same number of words: Σ ε·d over their words, position by position.
 
-    With `bag` it is the smallest such sum over all matchings of the words. Texts of different lengths are
-    covered only if they are padded to one length.
+    With `bag` it is the smallest such sum over all matchings of their words. Where `pad_to` cuts both texts,
+    it is the sum of the `pad_to` largest exponents of that matching. Texts of different lengths are covered
+    only if they are padded to one length.
 
     Examples
     --------
     >>> import wordveil as wv
-    >>> veil = wv.Perturber(wv.Laplace(wv.load_embedding(), epsilon=1.0))
-    >>> round(veil.guarantee.exponent("fly to boston", "fly to chicago"), 2)
+    >>> perturber = wv.Perturber(wv.Laplace(wv.load_embedding(), epsilon=1.0))
+    >>> round(perturber.guarantee.exponent("fly to boston", "fly to chicago"), 2)
     4.21
     """
 
@@ -49,47 +49,54 @@ class TextGuarantee:
         """
         if self.policy.unsafe:
             raise ParameterError(
-                "With unsafe choices texts can differ in what passes verbatim, and no sum bounds that."
+                "With unsafe choices, texts can differ in what is copied verbatim, and no sum bounds that."
             )
-        texts = check_text(text, 0), check_text(other, 1)
-        a, b = (self._places(self.tokenizer.ids(given)) for given in texts)
-        if len(a) != len(b):
+        first, second = self._ids(check_text(text, 0)), self._ids(check_text(other, 1))
+        length = self.policy.pad_to
+        if length is None and len(first) != len(second):
             raise ParameterError(
-                "Texts of different numbers of words are not covered. Hint: pad_to makes them equally long."
+                "Texts of different numbers of words are not covered. Hint: pad_to makes them one length."
             )
         if self.policy.bag:
-            from scipy.optimize import linear_sum_assignment
+            return self._between_bags(first, second)
+        if length is not None:
+            first, second = (ids[:length] + [UNKNOWN] * (length - len(ids)) for ids in (first, second))
+        return float(self.word.exponents(first, second).sum())
 
-            distances = self.word.metric.pairwise(a, b) if len(a) else np.zeros((0, 0))
-            matched = distances[linear_sum_assignment(distances)]
-        else:
-            matched = np.atleast_1d(np.asarray(self.word.metric.distance(a, b)))
-        return float(self.word.epsilon * matched.sum())
+    def _ids(self, text: str) -> list[int]:
+        return [number for number in self.tokenizer.ids(text) if not self.policy.drops(number)]
 
-    def _places(self, ids: list[int]) -> NDArray[np.float64]:
-        if self.policy.unsafe_drop:
-            ids = [number for number in ids if number >= 0]
-        if self.policy.pad_to is not None:
-            ids = ids[: self.policy.pad_to] + [-1] * (self.policy.pad_to - len(ids))
-        known = np.array(ids, dtype=np.int64)
-        places = self.word.embedding.vectors[known].astype(np.float64)
-        places[known < 0] = self.word.embedding.centroid
-        return places
+    def _between_bags(self, first: list[int], second: list[int]) -> float:
+        """Return the exponent between two bags of words: the least sum over the matchings of their words.
+
+        Where padding cuts both, match their words: a random choice of words from one is as likely as the
+        choice of their partners from the other, and no such choice has a larger sum than the largest
+        exponents have. Where it cuts only one, every answer may come from any word.
+        """
+        from scipy.optimize import linear_sum_assignment
+
+        length = max(len(first), len(second)) if self.policy.pad_to is None else self.policy.pad_to
+        if len(first) != len(second) and max(len(first), len(second)) > length:
+            return self.word.composed(length)
+        size = max(len(first), length)
+        rows, columns = (np.array(ids + [UNKNOWN] * (size - len(ids)), np.int64) for ids in (first, second))
+        exponents = self.word.exponents(rows[:, None], columns[None, :])
+        matched = np.sort(exponents[linear_sum_assignment(exponents)])
+        return float(matched[len(matched) - length :].sum())
 
     @property
     def not_covered(self) -> tuple[str, ...]:
-        """What the output shows of the input all the same."""
+        """What the output still shows of the input."""
         length = () if self._covers_lengths else (LENGTH, EMPTY)
         order = ROW_ORDER if self.policy.bag else ORDER
-        cut = (_CUT.format(self.policy.pad_to),) if self.policy.bag and self.policy.pad_to else ()
-        return (*self.policy.revealed, *length, *cut, order, COLUMNS)
+        return (*self.policy.revealed, *length, order, COLUMNS)
 
     @property
     def _covers_lengths(self) -> bool:
         return self.policy.pad_to is not None and not self.policy.unsafe
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the same facts for machines."""
+        """Return the same facts as plain JSON values."""
         facts = self.word.to_dict() | {
             "not_covered": list(self.not_covered),
             "policy": self.policy.to_dict(),
@@ -100,7 +107,7 @@ class TextGuarantee:
         return facts
 
     def __str__(self) -> str:
-        """Return the promise as a person reads it."""
+        """Return the promise in readable form."""
         return "\n\n".join([self.word.about_words(), self._about_texts(), self._limits()])
 
     def _about_texts(self) -> str:
@@ -114,18 +121,17 @@ class TextGuarantee:
         return textwrap.fill(" ".join(parts), _WIDTH)
 
     def _unpadded(self) -> str:
-        each, ten = at_most(self.word.worst_case.upper), at_most(self.word.composed(10), 0)
+        one, ten = at_most(self.word.worst_case.upper), at_most(self.word.composed(10), 0)
         return (
-            f"A text of n words has at most n × {each} in all (10 words: {ten}), and releasing it "
+            f"A text of n words has at most n × {one} in all (10 words: {ten}), and releasing it "
             "again adds as much again. Texts of different numbers of words are not covered, unless they are "
             "padded to one length (--pad-to)."
         )
 
     def _padded(self, length: int) -> str:
         return (
-            f"Every text is padded or cut to {length} words, so that any two texts are covered, by "
-            f"at most {at_most(self.word.composed(length), 0)} in all; releasing a text again adds as much "
-            "again."
+            f"Every text is padded or cut to {length} words, so any two texts are covered, by at most "
+            f"{at_most(self.word.composed(length), 0)} in all; releasing a text again adds as much again."
         )
 
     def _limits(self) -> str:

@@ -1,9 +1,10 @@
-"""Text to tokens and back, by one public rule that knows nothing of the private text.
+"""Text to tokens and back, by one public rule that does not depend on the private text.
 
-Text is brought to Unicode NFKC; invisible marks go, and what remains is cut into web and mail addresses,
-mentions, hashtags, numbers, emoji, runs of Chinese and Japanese characters, and words with their inner
-apostrophes and hyphens. All else (punctuation, symbols, white space, control characters, lone surrogates)
-separates. Tokens are case-folded. A token that the vocabulary does not hold whole is looked up in its parts.
+Text is normalised to Unicode NFKC and invisible marks are removed. The rest is split into web and mail
+addresses, mentions, hashtags, numbers, emoji, runs of Chinese and Japanese characters, and words with their
+inner apostrophes and hyphens. Everything else (punctuation, symbols, white space, control characters, lone
+surrogates) separates tokens. Tokens are case-folded. A token that is not in the vocabulary is looked up in
+parts.
 """
 
 import functools
@@ -28,10 +29,12 @@ __all__ = [
 ]
 
 LARGEST_TEXT: Final = 16 << 20
+"""The most bytes of UTF-8 that a text may have. It bounds memory, and is far more than a message needs."""
+
 RULE_FINGERPRINT: Final = hashlib.sha256(
     f"wordveil-tokens-1\0{unicodedata.unidata_version}".encode()
 ).hexdigest()
-"""Names the rule, with the version of Unicode that it stands on."""
+"""Identifies the rule and the version of Unicode that it uses."""
 
 _CJK: Final = (
     "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -46,14 +49,14 @@ _APOSTROPHES_AND_HYPHENS: Final = {0x2019: "'", 0x02BC: "'", 0x2010: "-", 0x2011
 
 
 class Piece(NamedTuple):
-    """A token as it stands in the text, and what stands between it and the token before."""
+    """A token as it is written in the text, and what separates it from the token before."""
 
     gap: str
     token: str
 
 
 def check_text(text: object, number: int) -> str:
-    """Return `text` if it is a str of at most 16 MiB; `number` says which it is, counted from 0."""
+    """Return `text` if it is a str of at most 16 MiB; `number` is its position, counted from 0."""
     if not isinstance(text, str):
         raise ParameterError(
             f"Text {number} (counted from 0) must be a str. Got a {type(text).__name__} instead."
@@ -66,7 +69,7 @@ def check_text(text: object, number: int) -> str:
 
 
 def split(text: str) -> list[str]:
-    """Return the tokens of a text, case-folded, in their order.
+    """Return the tokens of a text in order, case-folded.
 
     Examples
     --------
@@ -80,18 +83,18 @@ def split(text: str) -> list[str]:
 
 
 def pieces(text: str) -> tuple[list[Piece], str]:
-    """Return the tokens as they are written, with what stands before each, and what stands after the last."""
+    """Return the tokens as they are written, with the gap before each, and the gap after the last."""
     plain = text if text.isascii() else _plain(text)
-    found: list[Piece] = []
+    result: list[Piece] = []
     end = 0
     for match in _pattern_for(plain).finditer(plain):
-        found.append(Piece(_visible(plain[end : match.start()]), match.group()))
+        result.append(Piece(_visible(plain[end : match.start()]), match.group()))
         end = match.end()
-    return found, _visible(plain[end:])
+    return result, _visible(plain[end:])
 
 
 def join(words: Iterable[str]) -> str:
-    """Lay out words as text: one space between them.
+    """Return words as text, with one space between them.
 
     Examples
     --------
@@ -102,7 +105,7 @@ def join(words: Iterable[str]) -> str:
 
 
 class Tokenizer:
-    """The rule together with a public vocabulary: text to word ids.
+    """The rule with a public vocabulary: turns text into word ids.
 
     Examples
     --------
@@ -114,28 +117,28 @@ class Tokenizer:
         self._vocabulary = vocabulary
 
     def ids(self, text: str) -> list[int]:
-        """Return the ids of the words of a text; -1 stands for a word outside of the vocabulary."""
+        """Return the ids of the words of a text, with -1 for words outside the vocabulary."""
         get = self._vocabulary.get
         ids: list[int] = []
         for token in split(text):
-            number = get(token)
-            if number is not None:
-                ids.append(number)
-            elif token.isalpha() and token.isascii():  # most unknown words: they have no parts
+            word_id = get(token)
+            if word_id is not None:
+                ids.append(word_id)
+            elif token.isalpha() and token.isascii():  # like most unknown words, it has no parts
                 ids.append(-1)
             else:
                 ids.extend(get(part, -1) for part in self.parts(token))
         return ids
 
     def parts(self, token: str) -> list[str]:
-        """Return what a folded token is looked up as: itself if it is known, else its parts."""
+        """Return what to look up for a folded token: the token itself if it is known, else its parts."""
         if not token or token in self._vocabulary:
             return [token] if token else []
         if _JOINER in token:
             return self.parts(token.replace(_JOINER, ""))
         if token[0] == "#":
             return self.parts(token[1:])
-        if token[0].isdigit() and not any(letter.isalpha() for letter in token):
+        if token[0].isdigit() and not any(character.isalpha() for character in token):
             return [token.replace(",", "")]
         if "@" in token or "://" in token or token.startswith("www."):
             return [token]
@@ -146,7 +149,7 @@ class Tokenizer:
 
 def _plain(text: str) -> str:
     """Return NFKC without invisible marks; control characters and lone surrogates become spaces."""
-    # Sorting a run of marks takes quadratic time, and no script stacks more than 30 (Unicode annex 15).
+    # NFKC sorts runs of marks in quadratic time, and no script stacks more than 30 (Unicode annex 15).
     bounded = _long_run().sub(r"\1", text)
     return unicodedata.normalize("NFKC", bounded).translate(_Cleaner.shared)
 
@@ -164,7 +167,7 @@ def fold(token: str) -> str:
 
 
 class _Cleaner(dict[int, int | str | None]):
-    """What `str.translate` makes of each character, remembered once it was asked for."""
+    """A table for `str.translate` that computes the entry of a character when it is first needed."""
 
     shared: "_Cleaner"
 
@@ -186,9 +189,9 @@ _Cleaner.shared = _Cleaner()
 
 
 def _visible(gap: str) -> str:
-    """Return a gap with each run of white space as one space, and without stray marks."""
-    kept = "".join(letter for letter in gap if letter.isspace() or letter.isprintable())
-    return re.sub(r"\s+", " ", kept)
+    """Return a gap with white space collapsed to single spaces, and without stray marks."""
+    visible = "".join(character for character in gap if character.isspace() or character.isprintable())
+    return re.sub(r"\s+", " ", visible)
 
 
 def _pattern_for(text: str) -> re.Pattern[str]:
@@ -200,9 +203,9 @@ def _pattern_for(text: str) -> re.Pattern[str]:
 
 @functools.cache
 def _pattern(script: str, *, special: bool) -> re.Pattern[str]:
-    """Return the compiled rule; every repetition is of bounded length or consumed whole, so it is linear.
+    """Return the compiled rule. It takes linear time: every repetition is bounded or consumed completely.
 
-    The three scripts give the same tokens wherever they apply; the narrower are only faster.
+    The three scripts give the same tokens wherever they apply; the narrower ones are only faster.
     """
     letter, first = {
         _ASCII: ("[a-z0-9_]", "[a-z0-9]"),
@@ -224,7 +227,7 @@ def _pattern(script: str, *, special: bool) -> re.Pattern[str]:
 
 @functools.cache
 def _marks() -> str:
-    """Return the combining marks and the joiner as a character class, for inside of words."""
+    """Return the characters allowed inside words besides letters: combining marks and the joiner."""
     ranges: list[str] = []
     start = None
     for code in range(0x300, 0x20001):

@@ -58,9 +58,9 @@ def gensim_pickle() -> bytes:
     return pickle.dumps(vectors)
 
 
-def word2vec_binary(promised: int, given: int) -> bytes:
+def word2vec_binary(promised: int, count: int) -> bytes:
     return f"{promised} 2\n".encode() + b"".join(
-        b"w%d " % i + struct.pack("<2f", 1.5, 2.5) + b"\n" for i in range(given)
+        b"w%d " % i + struct.pack("<2f", 1.5, 2.5) + b"\n" for i in range(count)
     )
 
 
@@ -159,13 +159,13 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
 
 
 def one_line_of_error(capsys: pytest.CaptureFixture[str]) -> str:
-    told = capsys.readouterr()
-    assert told.out == ""
-    lines = [line for line in told.err.splitlines() if "warning: Nobody has declared" not in line]
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = [line for line in captured.err.splitlines() if "warning: Nobody has declared" not in line]
     assert len(lines) == 1
     assert lines[0].startswith("wordveil: ")
-    assert told.err.endswith("\n")
-    assert "Traceback" not in told.err
+    assert captured.err.endswith("\n")
+    assert "Traceback" not in captured.err
     return f"{lines[0]}\n"
 
 
@@ -184,12 +184,12 @@ def test_bad_files(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(numbers, "_has_arrow", lambda: arrow)
-    make, told = BAD[case]
+    make, message = BAD[case]
     path = tmp_path / "vectors.dat"
     path.write_bytes(make())
     (tmp_path / "vectors.dat.words.txt").write_text("a\nb\n")
     assert main(["embedding", "import", str(path), "--name", "new"]) == 2
-    assert re.search(told, one_line_of_error(capsys))
+    assert re.search(message, one_line_of_error(capsys))
     assert written() == []
 
 
@@ -234,7 +234,7 @@ def test_strict_refuses_repeats(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["embedding", "import", "absent.txt", "--name", "new"], "absent.txt: No such file or directory."),
         (["embedding", "import", "{folder}", "--name", "new"], "Is a directory."),
@@ -257,7 +257,7 @@ def test_strict_refuses_repeats(tmp_path: Path, capsys: pytest.CaptureFixture[st
     ],
 )  # fmt: skip
 def test_bad_usage(
-    arguments: list[str], told: str, good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     places = {name: tmp_path / name for name in ("latin", "empty", "zip")}
     places["latin"].write_bytes(b"a\n\xff\n")
@@ -268,7 +268,7 @@ def test_bad_usage(
         part.format(folder=tmp_path, good=good, npy=tmp_path / "lonely.npy", **places) for part in arguments
     ]
     assert main(filled) == 2
-    assert told in one_line_of_error(capsys)
+    assert message in one_line_of_error(capsys)
     assert written() == []
 
 

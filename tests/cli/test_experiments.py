@@ -1,4 +1,4 @@
-"""`wordveil experiment`: what is printed and written, and that no page needs or quotes anything."""
+"""`wordveil experiment`: what is printed and written, and that pages need no network and quote no text."""
 
 import base64
 import gzip
@@ -32,13 +32,13 @@ def check_page(path: Path) -> str:
 
 def test_privacy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["experiment", "privacy", *OPTIONS, "--compare-paper", "--out", str(tmp_path)]) == 0
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for part in ("N_w", "S_w", "ε = 10", "words in sparse regions", "the paper's mean", "95th percentile"):
-        assert part in told
-    # Of 10 draws S_w can't be compared with the paper's, of 20 axes nothing with a benchmark of 300.
-    assert "27.80" not in told
+        assert part in printed
+    # S_w of 10 draws can't be compared with the paper's, nor 20 axes with a benchmark on 300.
+    assert "27.80" not in printed
     assert "S_w depends on the number of draws" in (tmp_path / "privacy.html").read_text()
-    assert not re.search(r"99\.46 \(", told)
+    assert not re.search(r"99\.46 \(", printed)
     facts = json.loads((tmp_path / "privacy.json").read_text())
     assert len(facts["rows"]) == 12
     assert facts["rows"][0].keys() >= {"mean", "deviation", "low", "high", "paper_low", "p5", "p50", "p95"}
@@ -55,21 +55,21 @@ def test_privacy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert again["rows"] == facts["rows"]
 
 
-def test_words_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_words_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "w.txt").write_text("boston\nmonday\nqwxz\n")
     options = ["--epsilons", "10", "--lams", "0", "--dims", "5", "--words", str(tmp_path / "w.txt"), "--json"]
     assert main(["experiment", "privacy", *options]) == 0
-    told = capsys.readouterr()
-    assert json.loads(told.out)["settings"]["words"] == 2
-    assert "w.txt: 1 words have no vector and are left out." in told.err
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["settings"]["words"] == 2
+    assert "w.txt: 1 words have no vector and are left out." in captured.err
 
 
 def test_several_numbers_of_axes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--epsilons", "5,10", "--lams", "0,1", "--draws", "5", "--words", "70", "--dims", "20,5"]
     assert main(["experiment", "privacy", *options, "--compare-paper", "--out", str(tmp_path)]) == 0
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for part in ("on 5 axes", "on 20 axes", "n-w-percentiles-5.png", "s-w-percentiles-20.svg"):
-        assert part in told.replace("\n", " ")
+        assert part in printed.replace("\n", " ")
     facts = json.loads((tmp_path / "privacy.json").read_text())
     assert facts["settings"]["dims"] == "5, 20"
     assert [row["dims"] for row in facts["rows"]] == [5] * 8 + [20] * 8
@@ -84,11 +84,11 @@ def test_density(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in.csv").write_text("m,x\nZanzibar has a red house,1\nbook a flight to boston,2\n")
     assert main(["experiment", "density", str(tmp_path / "in.csv"), "--text", "m", "--compare-paper",
                  "--out", str(tmp_path / "o"), "--draws", "10"]) == 0  # fmt: skip
-    told = capsys.readouterr().out
-    assert "35.28" in told
+    printed = capsys.readouterr().out
+    assert "35.28" in printed
     page = check_page(tmp_path / "o" / "density.html")
     for word in ("Zanzibar", "zanzibar", "boston"):
-        assert word not in told
+        assert word not in printed
         assert word not in page
     assert (tmp_path / "o" / "density.png").exists()
     assert main(["experiment", "density", str(tmp_path / "in.csv"), "--text", "m", "--json"]) == 0
@@ -102,8 +102,8 @@ def test_density_of_several_columns_and_of_a_pipe(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "in.csv").write_text("m,x\na red house,to boston\nbook a flight,\n")
-    told = ["--text", "m", "--text", "x", "--json"]
-    assert main(["experiment", "density", str(tmp_path / "in.csv"), *told]) == 0
+    options = ["--text", "m", "--text", "x", "--json"]
+    assert main(["experiment", "density", str(tmp_path / "in.csv"), *options]) == 0
     row = json.loads(capsys.readouterr().out)["rows"][0]
     assert (row["records"], row["words_a_record_mean"]) == (2, 4.0)
     (tmp_path / "in.txt").write_text("a red house\nto boston\n")
@@ -115,7 +115,7 @@ def test_density_of_several_columns_and_of_a_pipe(
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("name", ["sms.tsv", "sms.tsv.gz"])
-def test_density_of_a_known_format(
+def test_density_of_a_data_set_of_the_paper(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, mark: bytes
 ) -> None:
     data = mark + b'ham\tbook a "flight\nspam\tfree money now\n'
@@ -133,11 +133,11 @@ def test_utility(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         main(["experiment", "utility", str(tmp_path / "sms.tsv"), *options, "--out", str(tmp_path / "o")])
         == 0
     )
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for part in ("accuracy, sms, bow, tested on perturbed text", "unperturbed", "1.000 ± 0.000"):
-        assert part in told
+        assert part in printed
     page = check_page(tmp_path / "o" / "utility.html")
-    assert "free money" not in page + told
+    assert "free money" not in page + printed
     assert len(json.loads((tmp_path / "o" / "utility.json").read_text())["rows"]) == 6 * 5
     assert (
         main(["experiment", "utility", str(tmp_path / "sms.tsv"), *options, "--json", "--test", "clean"]) == 0
@@ -150,12 +150,12 @@ def test_no_perturbed_text_is_written(
 ) -> None:
     perturbed: list[str] = []
 
-    def watched(*arguments: Any) -> Any:
+    def recorded(*arguments: Any) -> Any:
         answers, report = perturbed_texts(*arguments)
         perturbed.extend(text for text in answers["text"] if text is not None)
         return answers, report
 
-    monkeypatch.setattr("wordveil.evaluation.utility.perturbed_texts", watched)
+    monkeypatch.setattr("wordveil.evaluation.utility.perturbed_texts", recorded)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "sms.tsv").write_text("spam\twin free money now\nham\tsee you at home\n" * 10)
@@ -170,42 +170,46 @@ def test_no_perturbed_text_is_written(
     ]
     assert main(["experiment", "utility", *arguments]) == 0
     assert len(set(perturbed)) > 90
-    told = capsys.readouterr()
+    captured = capsys.readouterr()
     written = [
         path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.parent.name != "in"
     ]
     assert len(written) == 7
     for text in perturbed:
-        assert not any(text.encode() in data for data in [*written, told.out.encode(), told.err.encode()])
+        assert not any(
+            text.encode() in data for data in [*written, captured.out.encode(), captured.err.encode()]
+        )
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "parts"),
     [
         ("privacy", ["Public words only"]),
         ("density", ["the texts' words", "not for release if the texts are private"]),
         ("utility", ["perturbed texts must not be released", "temporary file", "only scores are written"]),
     ],
 )
-def test_what_is_said_of_a_seed(command: str, told: list[str]) -> None:
+def test_the_help_of_a_seed(command: str, parts: list[str]) -> None:
     commands: Any = get_command(app)
     (text,) = (option.help for option in commands.commands[command].params if option.name == "seed")
-    assert all(part in text for part in told)
+    assert all(part in text for part in parts)
     assert ("Public words only" in text) == (command == "privacy")
 
 
-def test_a_data_set_of_the_paper_stands_beside_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_data_set_of_the_paper_is_compared_with_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "sms.tsv").write_text("spam\twin free money now\nham\tsee you at home\n" * 10)
     options = ["--epsilons", "40", "--lams", "0", "--dims", "5", "--repetitions", "1", "--positive", "ham"]
     assert main(["experiment", "utility", str(tmp_path / "sms.tsv"), *options]) == 0
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for part in ("ours, bow, about 'ham'", "ours, bow, about 'spam'", "the paper's, bag of words", "0.92"):
-        assert part in told
-    assert "recall of ham" in told
-    assert "the more frequent label" in told
+        assert part in printed
+    assert "recall of ham" in printed
+    assert "the more frequent label" in printed
 
 
-def test_a_folder_that_cannot_be_written_is_found_at_once(
+def test_a_folder_that_cannot_be_written_is_an_error_before_the_work_begins(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -213,17 +217,17 @@ def test_a_folder_that_cannot_be_written_is_found_at_once(
     assert "drawing" not in capsys.readouterr().err
 
 
-def test_a_cache_that_cannot_be_written_is_done_without(
+def test_a_run_continues_without_a_cache_that_cannot_be_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr("wordveil.cli.experiment.user_folder", lambda *_: tmp_path / "file")
+    monkeypatch.setattr("wordveil.evaluation.sweep_cache.user_folder", lambda *_: tmp_path / "file")
     assert main(["experiment", "privacy", *OPTIONS, "--json"]) == 0
-    assert "no cache folder that can be written" in capsys.readouterr().err
+    assert "The cache folder can't be written" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["privacy", "--epsilons", "1,x"], "--epsilons must be numbers"),
         (["privacy", "--epsilons", "5,1"], "ascending order"),
@@ -238,8 +242,8 @@ def test_a_cache_that_cannot_be_written_is_done_without(
         (["utility", "absent.csv"], "absent.csv: No such file"),
     ],
 )
-def test_mistakes(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["experiment", *arguments]) == 2
-    seen = capsys.readouterr().err
-    assert told in seen
-    assert seen.count("\n") == 1
+    errors = capsys.readouterr().err
+    assert message in errors
+    assert errors.count("\n") == 1

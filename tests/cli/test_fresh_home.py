@@ -26,13 +26,13 @@ def fresh(home: Path) -> dict[str, str]:
 
 
 def sockets(pid: int) -> set[str]:
-    found = set()
+    links = set()
     for entry in Path("/proc").glob(f"{pid}/fd/*"):
         try:
-            found.add(str(entry.readlink()))
+            links.add(str(entry.readlink()))
         except OSError:
             continue
-    return {link for link in found if link.startswith("socket:")}
+    return {link for link in links if link.startswith("socket:")}
 
 
 def run(command: list[str], home: Path, text: str = "") -> tuple[int, set[str]]:

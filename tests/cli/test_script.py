@@ -28,7 +28,7 @@ def run(*arguments: str | Path, **options: object) -> subprocess.CompletedProces
 
 
 def hear_ctrl_c() -> None:
-    """Undo what a shell does to its background jobs, and they to theirs: ignore SIGINT."""
+    """Listen to SIGINT again, which shells ignore in background jobs and all their children."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -144,22 +144,22 @@ def test_progress_on_a_terminal_and_none_in_a_pipe(tmp_path: Path) -> None:
     path = tmp_path / "v.txt"
     path.write_bytes(b"".join(b"w%d 1.5 2.5 3.5\n" % i for i in range(300_000)))
     assert run("embedding", "import", path, "--name", "quiet", "--public").stderr == ""
-    ours, theirs = pty.openpty()
+    our_end, child_end = pty.openpty()
     with subprocess.Popen(
         [SCRIPT, "embedding", "import", str(path), "--name", "loud"],
-        stderr=theirs, stdout=subprocess.DEVNULL, env=os.environ | {"TERM": "xterm"},
+        stderr=child_end, stdout=subprocess.DEVNULL, env=os.environ | {"TERM": "xterm"},
     ) as process:  # fmt: skip
-        os.close(theirs)
+        os.close(child_end)
         seen = b""
         while True:
             try:
-                part = os.read(ours, 4096)
+                part = os.read(our_end, 4096)
             except OSError:
                 break
             if not part:
                 break
             seen += part
-    os.close(ours)
+    os.close(our_end)
     assert process.returncode == 0
     assert b"reading v.txt" in seen
 
@@ -192,10 +192,10 @@ def test_ctrl_c_is_130_and_leaves_nothing(tmp_path: Path) -> None:
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         try:
-            _, told = process.communicate(timeout=20)
+            _, error = process.communicate(timeout=20)
         finally:
             process.kill()
-    assert (process.returncode, told) == (130, "wordveil: stopped.\n")
+    assert (process.returncode, error) == (130, "wordveil: stopped.\n")
     assert not stores_folder().exists() or not list(stores_folder().iterdir())
 
 
@@ -218,10 +218,10 @@ def test_a_bug_is_one_line_without_the_text_of_the_exception(
 
     monkeypatch.setattr("wordveil.cli.embedding.load_embedding", broken)
     assert cli.main(["embedding", "info"]) == 1
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    assert "unforeseen RuntimeError" in told
-    assert "secret" not in told
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "unforeseen RuntimeError" in error
+    assert "secret" not in error
     monkeypatch.setenv("WORDVEIL_DEBUG", "1")
     assert cli.main(["embedding", "info"]) == 1
     assert "Traceback" in capsys.readouterr().err
@@ -242,7 +242,7 @@ def test_ctrl_c_while_loading(capsys: pytest.CaptureFixture[str], monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "told"),
+    ("error", "code", "message"),
     [
         (MemoryError(), 1, "not enough memory"),
         (wordveil.MissingExtraError("p", "e", "This"), 1, "pip install"),
@@ -250,11 +250,11 @@ def test_ctrl_c_while_loading(capsys: pytest.CaptureFixture[str], monkeypatch: p
     ],
 )
 def test_other_failures(
-    error: BaseException, code: int, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    error: BaseException, code: int, message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     def broken(*_: object) -> None:
         raise error
 
     monkeypatch.setattr("wordveil.cli.embedding.load_embedding", broken)
     assert cli.main(["embedding", "info"]) == code
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err

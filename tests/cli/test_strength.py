@@ -1,4 +1,4 @@
-"""What a setting is worth: one line at the end of every run, and a warning if it is next to nothing."""
+"""How strongly a setting protects: one line at the end of every run, and a warning if it hardly does."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def test_the_end_of_a_run(
     assert ("warning: This setting protects next to nothing" in captured.err) == weak
 
 
-def test_a_pipe_says_it_on_standard_error(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_writes_the_line_to_standard_error(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["perturb", source, "-", "--epsilon", "1e9", "--dims", "10"]) == 0
     captured = capsys.readouterr()
     assert "strength" not in captured.out
@@ -41,9 +41,11 @@ def test_explain_warns_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert "protects next to nothing" in capsys.readouterr().err
 
 
-def test_the_line_holds_what_was_measured(glove: wv.Embedding) -> None:
+def test_the_line_has_what_was_measured_and_proven(glove: wv.Embedding) -> None:
     result = strength(wv.Laplace(glove.project(10), 6.0))
     assert not result.weak
     assert "of public words come out unchanged (" in result.sentence
     assert "proven: exp(" in result.sentence
-    assert strength(wv.Laplace(glove.project(10), 6.0)) == result  # it is about public words: always the same
+    assert (
+        strength(wv.Laplace(glove.project(10), 6.0)) == result
+    )  # it is about public words, so it never changes

@@ -37,9 +37,9 @@ def test_an_empty_pipe_is_an_error() -> None:
     assert done.stderr == b"wordveil: standard input: is empty. Hint: is it the right file?\n"
 
 
-def seeded(veil: wv.Perturber) -> str | None:
+def seeded(perturber: wv.Perturber) -> str | None:
     """Return what the seed 5 makes of the secret as the first line of an input."""
-    answers, _ = perturbed_texts(veil, wv.insecure_key(5), 0, 0, {"line": [SECRET]})
+    answers, _ = perturbed_texts(perturber, wv.insecure_key(5), 0, 0, {"line": [SECRET]})
     return answers["line"][0]
 
 
@@ -47,8 +47,8 @@ def test_options_reach_the_mechanism(glove: wv.Embedding) -> None:
     done = perturb(
         SECRET.encode(), "--lam", "0.3", "--dims", "25", "--unsafe-seed", "5", "--pad-to", "9", "--bag"
     )
-    veil = wv.Perturber(wv.Mahalanobis(glove.project(25), 10.0, 0.3), wv.Policy(pad_to=9, bag=True))
-    assert done.stdout.decode() == f"{seeded(veil)}\n"
+    perturber = wv.Perturber(wv.Mahalanobis(glove.project(25), 10.0, 0.3), wv.Policy(pad_to=9, bag=True))
+    assert done.stdout.decode() == f"{seeded(perturber)}\n"
     laplace = perturb(SECRET.encode(), "--mechanism", "laplace", "--unsafe-seed", "5")
     assert laplace.stdout.decode() == f"{seeded(wv.Perturber(wv.Laplace(glove, 10.0)))}\n"
 
@@ -73,7 +73,7 @@ def test_what_is_unsafe_is_warned_of_in_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "options", "told"),
+    ("data", "options", "message"),
     [
         (b"ok\n\xff\xfe\n", [], b"standard input, line 2: is not valid UTF-8"),
         (b"ok\n" + b"x" * (17 << 20), [], b"standard input, line 2: is over 16 MiB"),
@@ -88,8 +88,8 @@ def test_what_is_unsafe_is_warned_of_in_one_line(tmp_path: Path) -> None:
         ),
         (b"ok", ["--workers", "0"], b"wordveil: --workers must be"),
         (b"ok", ["--device", "tpu"], b"'--device'"),
-        (b"ok", ["--mechanism", "laplace", "--lam", "1"], b"has no lam"),
-        (b"ok", ["--mechanism", "gauss"], b"'--mechanism'"),
+        (b"ok", ["--mechanism", "laplace", "--lam", "1"], b"has no option 'lam'. Hint: it has none."),
+        (b"ok", ["--mechanism", "gauss"], b"There is no mechanism of that name. Hint: there are mahalanobis"),
         (b"ok", ["--pad-to", "0"], b"wordveil: --pad-to must be"),
         (b"ok", ["--unsafe-keep", "--unsafe-drop"], b"only one"),
         (b"ok", ["--unsafe-seed", "-1"], b"wordveil: --unsafe-seed must be"),
@@ -98,11 +98,11 @@ def test_what_is_unsafe_is_warned_of_in_one_line(tmp_path: Path) -> None:
         (b"ok", ["--embedding", "absent"], b"no embedding of that name"),
     ],
 )
-def test_bad_input_is_one_line_without_the_text(data: bytes, options: list[str], told: bytes) -> None:
+def test_bad_input_is_one_line_without_the_text(data: bytes, options: list[str], message: bytes) -> None:
     done = perturb(data, *options)
     assert done.returncode == 2
     assert done.stderr.count(b"\n") == 1
-    assert told in done.stderr
+    assert message in done.stderr
     assert b"Traceback" not in done.stderr
 
 
@@ -150,22 +150,22 @@ def test_private_text_is_in_no_error_or_trace() -> None:
 
 def test_explain_a_setting(capsys: pytest.CaptureFixture[str], glove: wv.Embedding) -> None:
     assert main(["explain", "--epsilon", "10", "--lam", "1"]) == 0
-    told = capsys.readouterr().out
+    shown = capsys.readouterr().out
     for part in (
         "at most exp(ε·d) times as likely",
         "its nearest word",
         "Not protected: the number of words",
         "What to change",
     ):
-        assert part in told
+        assert part in shown
     promise = wv.Perturber(wv.Mahalanobis(glove, 10.0, 1.0)).guarantee
-    assert str(promise).split() == told.split("exactly")[1].split("What to change")[0].split()
+    assert str(promise).split() == shown.split("exactly")[1].split("What to change")[0].split()
 
 
 def test_explain_a_word(capsys: pytest.CaptureFixture[str], glove: wv.Embedding) -> None:
     arguments = ["explain", "--epsilon", "10", "--lam", "0", "--word", "boston", "--draws", "200"]
     assert main(arguments) == 0
-    told = capsys.readouterr().out
+    shown = capsys.readouterr().out
     for part in (
         "What becomes of 'boston'",
         "it stays",
@@ -174,7 +174,7 @@ def test_explain_a_word(capsys: pytest.CaptureFixture[str], glove: wv.Embedding)
         "in a dense region",
         "in a sparse region",
     ):
-        assert part in told
+        assert part in shown
     assert main([*arguments, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["guarantee"]["epsilon"] == 10.0
@@ -204,11 +204,11 @@ def test_explain_a_file_counts_and_quotes_nothing(tmp_path: Path, capsys: pytest
     path = tmp_path / "notes.txt"
     path.write_text(f"{SECRET}\ntea\n\n", encoding="utf-8")
     assert main(["explain", "--epsilon", "10", "--dims", "25", "--file", str(path)]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert "3 texts of 1 words at the median and 6 at most" in told
-    assert "not for release" in told
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "3 texts of 1 words at the median and 6 at most" in shown
+    assert "not for release" in shown
     for word in ("anzibar", "4711", "diabetes"):
-        assert word not in told
+        assert word not in shown
     assert main(["explain", "--epsilon", "10", "--file", str(path), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     worst = facts["guarantee"]["worst_case_exponent"]["upper"]
@@ -218,7 +218,7 @@ def test_explain_a_file_counts_and_quotes_nothing(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--word", "qwxzsecret"], "not in the vocabulary"),
         (["--word", "two words"], "not in the vocabulary"),
@@ -227,10 +227,10 @@ def test_explain_a_file_counts_and_quotes_nothing(tmp_path: Path, capsys: pytest
         (["--epsilon", "-1"], "finite and positive"),
     ],
 )
-def test_explain_refuses(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "--epsilon", "10", "--dims", "5", *arguments]) == 2
     seen = capsys.readouterr().err
-    assert told in seen
+    assert message in seen
     assert "qwxzsecret" not in seen
 
 

@@ -1,4 +1,4 @@
-"""Vectors must be public: somebody has to say so, or there is a warning, wherever they come from."""
+"""Vectors must be declared public, wherever they come from; otherwise there is a warning."""
 
 import json
 import pickle
@@ -50,26 +50,28 @@ def test_without_the_declaration_there_is_a_warning(
     assert not emb.public
     recwarn.clear()
     emb = way(tmp_path, public=True)
-    assert not [each for each in recwarn if WARNING in str(each.message)]
+    assert not [warning for warning in recwarn if WARNING in str(warning.message)]
     assert emb.public
     assert emb.project(1).public
     assert pickle.loads(pickle.dumps(emb)).public
 
 
-def test_a_store_remembers_it(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+def test_a_store_keeps_the_declaration(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     (tmp_path / "v.txt").write_text(VECTORS)
-    for name, more, expected in (("told", ["--public"], 0), ("untold", [], 1)):
+    for name, options, expected in (("declared", ["--public"], 0), ("undeclared", [], 1)):
         recwarn.clear()
-        assert main(["embedding", "import", str(tmp_path / "v.txt"), "--name", name, *more]) == 0
+        assert main(["embedding", "import", str(tmp_path / "v.txt"), "--name", name, *options]) == 0
         emb = wv.load_embedding(name)
         assert emb.public == (not expected)
-        assert len([each for each in recwarn if WARNING in str(each.message)]) == expected
+        assert len([warning for warning in recwarn if WARNING in str(warning.message)]) == expected
         assert wv.load_embedding(name, public=True).public
 
 
-def test_the_command_warns_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_warns_without_the_declaration(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "v.txt").write_text(VECTORS)
-    assert main(["embedding", "import", str(tmp_path / "v.txt"), "--name", "untold"]) == 0
+    assert main(["embedding", "import", str(tmp_path / "v.txt"), "--name", "undeclared"]) == 0
     assert WARNING in capsys.readouterr().err
 
 
@@ -77,7 +79,7 @@ def test_shipped_vectors_are_public(glove: wv.Embedding) -> None:
     assert glove.public
 
 
-def test_a_store_of_version_0_1_says_nothing_about_it(tmp_path: Path) -> None:
+def test_a_store_of_version_0_1_has_no_declaration(tmp_path: Path) -> None:
     path = import_embedding(wv.Embedding(["a", "b"], [[0.0], [1.0]], public=True), "old")
     data = path.read_bytes()
     size = int.from_bytes(data[:8], "little")
@@ -92,6 +94,6 @@ def test_a_store_of_version_0_1_says_nothing_about_it(tmp_path: Path) -> None:
     assert not emb.public
 
 
-def test_the_declaration_is_a_truth_value() -> None:
+def test_the_declaration_is_a_bool() -> None:
     with pytest.raises(wv.ParameterError, match="'public' parameter of Embedding must be True or False"):
         wv.Embedding(["a", "b"], [[0.0], [1.0]], public="yes")  # type: ignore[arg-type]

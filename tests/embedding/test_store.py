@@ -12,7 +12,7 @@ from safetensors.numpy import load_file, save_file
 import wordveil as wv
 from wordveil.embedding.store import open_store, save_store
 
-ABOUT = wv.Provenance(name="tiny", source="made up", licence="CC0", preprocessing="none")
+ABOUT = wv.Provenance(name="tiny", source="test", licence="CC0", preprocessing="none")
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_other_programs_can_read_it(emb: wv.Embedding, tmp_path: Path) -> None:
     assert tensors["words"].tobytes()[ends[1] : ends[2]].decode() == "東京"
 
 
-def test_too_large_for_float16_tells_which(tmp_path: Path) -> None:
+def test_too_large_for_float16_names_the_word(tmp_path: Path) -> None:
     emb = wv.Embedding(["small", "huge"], [[1.0], [70_000.0]], public=True)
     with pytest.raises(wv.FormatError, match="word 2 is too large for float16"):
         save_store(emb, tmp_path / "x.safetensors", dtype="float16")
@@ -108,7 +108,7 @@ def tampered(path: Path, at: int) -> None:
     path.write_bytes(data)
 
 
-def test_a_changed_vector_is_found_by_verify(emb: wv.Embedding, tmp_path: Path) -> None:
+def test_verify_detects_a_changed_vector(emb: wv.Embedding, tmp_path: Path) -> None:
     path = tmp_path / "tiny.safetensors"
     save_store(emb, path)
     header = 8 + int.from_bytes(path.read_bytes()[:8], "little")
@@ -120,7 +120,7 @@ def test_a_changed_vector_is_found_by_verify(emb: wv.Embedding, tmp_path: Path) 
         changed.project(2)
 
 
-def test_a_changed_word_is_found_by_verify(emb: wv.Embedding, tmp_path: Path) -> None:
+def test_verify_detects_a_changed_word(emb: wv.Embedding, tmp_path: Path) -> None:
     path = tmp_path / "tiny.safetensors"
     save_store(emb, path)
     tampered(path, path.stat().st_size - 9)
@@ -144,7 +144,7 @@ def test_the_parts_below_are_good_until_spoilt(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoilt", "message"),
     [
         ({"vectors": np.ones((2, 3), dtype=np.float64)}, "'vectors' is missing or of the wrong kind"),
         ({"vectors": np.ones(6, dtype=np.float32)}, "'vectors' is missing or of the wrong kind"),
@@ -162,13 +162,13 @@ def test_the_parts_below_are_good_until_spoilt(tmp_path: Path) -> None:
         ({"vectors": np.full((2, 3), np.nan, dtype=np.float32)}, "word 0 .* not a finite"),
     ],
 )
-def test_refuses_what_does_not_fit_together(
-    spoil: dict[str, np.ndarray | None], told: str, tmp_path: Path
+def test_refuses_inconsistent_tensors(
+    spoilt: dict[str, np.ndarray | None], message: str, tmp_path: Path
 ) -> None:
     tensors, metadata = good_parts()
-    whole = {key: value for key, value in (tensors | spoil).items() if value is not None}
-    save_file(whole, tmp_path / "x", metadata)
-    with pytest.raises(wv.FormatError, match=told):
+    present = {key: value for key, value in (tensors | spoilt).items() if value is not None}
+    save_file(present, tmp_path / "x", metadata)
+    with pytest.raises(wv.FormatError, match=message):
         vars(loaded := open_store(tmp_path / "x")), loaded.id_of("a"), loaded.vectors
 
 
@@ -206,11 +206,11 @@ if sys.argv[2] == "full":
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 else:
     blocks = store._little_endian_blocks
-    def slowly(*given):
-        for block in blocks(*given):
+    def slowly(*arguments):
+        for block in blocks(*arguments):
             print("writing", flush=True)
             yield block
-            for _ in range(600):  # in steps: a signal just before one long sleep would wait for its end
+            for _ in range(600):  # short sleeps: a signal just before a long one would wait for its end
                 time.sleep(0.05)
     store._little_endian_blocks = slowly
 store.save_store(emb, path, force=True)
@@ -236,24 +236,24 @@ def test_ctrl_c_leaves_the_old_file(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job ignores it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs ignore it
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "writing\n"
         assert len(list(tmp_path.iterdir())) == 2
         os.kill(process.pid, signal.SIGINT)
-        _, told = process.communicate(timeout=20)
-    assert "KeyboardInterrupt" in told
+        _, errors = process.communicate(timeout=20)
+    assert "KeyboardInterrupt" in errors
     assert path.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["x.safetensors"]
 
 
-def test_a_file_that_appears_meanwhile_is_not_replaced(emb: wv.Embedding, tmp_path: Path) -> None:
+def test_a_file_that_appears_in_the_meantime_is_not_replaced(emb: wv.Embedding, tmp_path: Path) -> None:
     from wordveil.embedding.atomic import atomic_write
 
     path = tmp_path / "x"
     with pytest.raises(wv.ParameterError, match="exists already"), atomic_write(path) as file:
         file.write(b"new")
-        path.write_bytes(b"theirs")
-    assert path.read_bytes() == b"theirs"
+        path.write_bytes(b"other")
+    assert path.read_bytes() == b"other"
     assert [p.name for p in tmp_path.iterdir()] == ["x"]

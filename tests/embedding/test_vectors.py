@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 import wordveil as wv
-from wordveil.embedding.vectors import is_plain_word
+from wordveil.embedding.checks import is_plain_word
 
 WORDS = ["cat", "dog", "car", "bus"]
 VECTORS = [[1.0, 0.1, 0.0], [0.9, 0.2, 0.1], [0.0, 1.0, -1.0], [0.1, 0.9, -1.2]]
@@ -31,9 +31,9 @@ def test_lookup_both_ways(emb: wv.Embedding) -> None:
 
 
 def test_vectors_are_float32_and_copied() -> None:
-    given = np.array(VECTORS)
-    emb = wv.Embedding(WORDS, given, public=True)
-    given[:] = 0.0
+    array = np.array(VECTORS)
+    emb = wv.Embedding(WORDS, array, public=True)
+    array[:] = 0.0
     assert emb.vectors.dtype == np.float32
     np.testing.assert_array_equal(emb.vectors, np.array(VECTORS, dtype=np.float32))
     np.testing.assert_array_equal(emb.vector("dog"), emb.vectors[1])
@@ -52,9 +52,9 @@ def test_immutable(emb: wv.Embedding) -> None:
         emb.__init__(WORDS, VECTORS)
 
 
-def test_vectors_stay_locked_when_asked_to_open(glove: wv.Embedding, emb: wv.Embedding) -> None:
-    for given in (emb, emb.project(2), glove, pickle.loads(pickle.dumps(emb))):
-        for array in (given.vectors, given.spectrum.axes, given.centroid):
+def test_arrays_can_not_be_made_writeable(glove: wv.Embedding, emb: wv.Embedding) -> None:
+    for embedding in (emb, emb.project(2), glove, pickle.loads(pickle.dumps(emb))):
+        for array in (embedding.vectors, embedding.spectrum.axes, embedding.centroid):
             with pytest.raises(ValueError, match="WRITEABLE"):
                 array.flags.writeable = True
 
@@ -66,7 +66,7 @@ def test_provenance_is_printable(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "vectors", "told"),
+    ("words", "vectors", "message"),
     [
         (["a"], [[1.0]], "at least 2 words"),
         (["a", "b"], [[1.0]], "at least 2 words"),
@@ -83,8 +83,8 @@ def test_provenance_is_printable(name: str) -> None:
         (["a", "b"], [[1e39], [1.0]], "word 0 .* finite"),
     ],
 )
-def test_refuses(words: list[str], vectors: list[list[float]], told: str) -> None:
-    with pytest.raises(wv.ParameterError, match=told):
+def test_refuses(words: list[str], vectors: list[list[float]], message: str) -> None:
+    with pytest.raises(wv.ParameterError, match=message):
         wv.Embedding(words, vectors, public=True)
 
 
@@ -135,14 +135,14 @@ def test_spectrum_of_equal_vectors_is_zero() -> None:
     assert (emb.spectrum.eigenvalues == 0.0).all()
 
 
-def test_projection_keeps_the_strongest_axes_and_lengthens_nothing() -> None:
+def test_projection_keeps_the_top_axes_and_increases_no_distance() -> None:
     emb = wv.Embedding([f"w{i}" for i in range(300)], sample(300, 6), public=True)
     for k in (1, 3, 6):
         small = emb.project(k)
         assert small.dim == k
         variances = small.vectors.astype(np.float64).var(axis=0, ddof=1)
-        strongest = emb.spectrum.eigenvalues[::-1][:k] * emb.spectrum.mean_variance
-        np.testing.assert_allclose(variances, strongest, rtol=1e-4)
+        expected = emb.spectrum.eigenvalues[::-1][:k] * emb.spectrum.mean_variance
+        np.testing.assert_allclose(variances, expected, rtol=1e-4)
         full = np.linalg.norm(emb.vectors[:50, None] - emb.vectors[None, :50], axis=2)
         projected = np.linalg.norm(small.vectors[:50, None] - small.vectors[None, :50], axis=2)
         assert (projected <= full * (1 + 1e-5) + 1e-5).all()
@@ -171,8 +171,8 @@ def test_fingerprint_changes_with_words_order_and_vectors(emb: wv.Embedding) -> 
 
 
 def test_fingerprint_of_a_projection_is_of_its_parent_and_k(emb: wv.Embedding) -> None:
-    again = wv.Embedding(WORDS, VECTORS, public=True)
-    assert emb.project(2).fingerprint == again.project(2).fingerprint
+    same = wv.Embedding(WORDS, VECTORS, public=True)
+    assert emb.project(2).fingerprint == same.project(2).fingerprint
     assert len({emb.fingerprint, emb.project(2).fingerprint, emb.project(3).fingerprint}) == 3
     emb.project(2).verify()
 
@@ -184,7 +184,7 @@ def test_pickles_with_words_vectors_and_fingerprint(glove: wv.Embedding, emb: wv
         assert copy.fingerprint == original.fingerprint
         np.testing.assert_array_equal(copy.vectors, original.vectors)
         copy.verify()
-        original.spectrum  # noqa: B018  # from here on it is known
+        original.spectrum  # noqa: B018  # computes it
         np.testing.assert_array_equal(
             pickle.loads(pickle.dumps(original))._spectrum.axes, original.spectrum.axes
         )
@@ -252,8 +252,8 @@ def test_threads_share_one_embedding() -> None:
     assert len(set(seen)) == 1
 
 
-def test_import_is_light_and_the_default_opens_at_once() -> None:
-    """Under 0.2 s after import, and without touching more than a part of the 20 MB file."""
+def test_import_is_light_and_the_default_opens_quickly() -> None:
+    """It takes under 0.2 s after the import, and reads only part of the 20 MB file."""
     code = (
         "import sys, time, wordveil as wv\n"
         "heavy = {'pandas', 'sklearn', 'torch', 'matplotlib', 'pyspark', 'spacy', 'gensim', 'pyarrow'}\n"

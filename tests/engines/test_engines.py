@@ -1,38 +1,46 @@
-"""One body for every engine. Spark's is the same, in `make test-spark`."""
+"""One test body for every registered engine; `make test-spark` runs it on Spark."""
 
 import itertools
 import json
 import os
+import re
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import wordveil as wv
-from wordveil.engines import Engine, LocalEngine
+from wordveil.engines import (
+    Engine,
+    EngineKind,
+    EngineMaker,
+    LocalEngine,
+    Perturbed,
+    engine_kinds,
+    engine_maker,
+    register_engine,
+)
+from wordveil.engines import registry as engine_registry
 from wordveil.engines.base import perturbed_texts, stream_of
-from wordveil.engines.spark import spark_engine
 from wordveil.nearest.threads import join_all
-from wordveil.runs.job import EngineMaker
 from wordveil.tables import Chunk
 
-
-def local() -> EngineMaker:
-    return lambda veil, key: LocalEngine(veil, key, 2)
-
-
-def spark() -> EngineMaker:
-    return spark_engine("local[2]")
+SMALL: dict[str, Any] = {"workers": 2, "master": "local[2]"}
+"""Options that keep an engine to two cores, where it has them."""
 
 
-@pytest.fixture(params=[local, pytest.param(spark, marks=pytest.mark.spark)], ids=["local", "spark"])
+def by_name(name: str) -> Any:
+    return pytest.param(name, marks=pytest.mark.spark if name == "spark" else ())
+
+
+@pytest.fixture(params=[by_name(name) for name in engine_kinds()])
 def make(request: pytest.FixtureRequest) -> EngineMaker:
-    maker: Callable[[], EngineMaker] = request.param
-    return maker()
+    kind = engine_kinds()[request.param]
+    return engine_maker(kind.name, **{option: SMALL[option] for option in kind.takes})
 
 
 def chunks(count: int, rows: int = 20) -> list[Chunk]:
@@ -44,38 +52,36 @@ def chunks(count: int, rows: int = 20) -> list[Chunk]:
 
 
 def test_every_chunk_once_and_in_order(make: EngineMaker, same: wv.Perturber) -> None:
-    given = chunks(70)
     with make(same, wv.RunKey()) as engine:
-        done = list(engine.perturb(given))
-    assert [each.chunk.rest for each in done] == list(range(70))
-    for each in done:
-        for name, texts in each.chunk.texts.items():
-            lengths = [None if text is None else len(text.split()) for text in each.answers[name]]
+        results = list(engine.perturb(chunks(70)))
+    assert [result.chunk.rest for result in results] == list(range(70))
+    for result in results:
+        for name, texts in result.chunk.texts.items():
+            lengths = [None if text is None else len(text.split()) for text in result.answers[name]]
             expected = {None: None, "tea at noon": 3, "": 0, "Zanzibar \ud800 please": 2, "tea": 1}
             assert lengths == [expected[text] for text in texts]
-        assert each.answers["b"] == ["tea"] * 20
+        assert result.answers["b"] == ["tea"] * 20
     total = wv.PrivateReport()
-    for each in done:
-        total.add(each.report)
+    for result in results:
+        total.add(result.report)
     assert (total.texts, total.unknown) == (70 * 35, 70 * 5)
 
 
-def test_equal_keys_give_equal_answers_whatever_the_engine(make: EngineMaker, noisy: wv.Perturber) -> None:
-    given = chunks(5)
+def test_equal_keys_give_equal_answers_on_every_engine(make: EngineMaker, noisy: wv.Perturber) -> None:
     with make(noisy, wv.insecure_key(3)) as engine:
-        answers = [each.answers for each in engine.perturb(given)]
+        answers = [result.answers for result in engine.perturb(chunks(5))]
     key = wv.insecure_key(3)
     assert answers == [
-        perturbed_texts(noisy, key, 0, number, chunk.texts)[0] for number, chunk in enumerate(given)
+        perturbed_texts(noisy, key, 0, ordinal, chunk.texts)[0] for ordinal, chunk in enumerate(chunks(5))
     ]
 
 
 def test_equal_texts_share_no_noise(make: EngineMaker, noisy: wv.Perturber) -> None:
-    text: list[str | None] = ["tea " * 40] * 3
-    given = [Chunk(3, {"a": [*text], "b": [*text]}, None) for _ in range(4)]
+    texts: list[str | None] = ["tea " * 40] * 3
+    equal_chunks = [Chunk(3, {"a": [*texts], "b": [*texts]}, None) for _ in range(4)]
     with make(noisy, wv.RunKey()) as engine:
-        done = list(itertools.chain(engine.perturb(given), engine.perturb(given)))
-    answers = [answer for each in done for column in each.answers.values() for answer in column]
+        results = list(itertools.chain(engine.perturb(equal_chunks), engine.perturb(equal_chunks)))
+    answers = [answer for result in results for column in result.answers.values() for answer in column]
     assert len(set(answers)) == len(answers) == 48
 
 
@@ -84,9 +90,7 @@ def test_no_chunks(make: EngineMaker, same: wv.Perturber) -> None:
         assert list(engine.perturb([])) == []
 
 
-def test_what_goes_wrong_with_a_chunk_comes_after_those_before_it(
-    make: EngineMaker, same: wv.Perturber
-) -> None:
+def test_an_error_while_reading_chunks_is_raised(make: EngineMaker, same: wv.Perturber) -> None:
     def broken() -> Iterator[Chunk]:
         yield from chunks(3)
         raise wv.FormatError("row 61")
@@ -95,7 +99,7 @@ def test_what_goes_wrong_with_a_chunk_comes_after_those_before_it(
         list(engine.perturb(broken()))
 
 
-def test_a_file(make: EngineMaker, same: wv.Perturber, tmp_path: Path) -> None:
+def test_a_file_through_the_engine(make: EngineMaker, same: wv.Perturber, tmp_path: Path) -> None:
     rows = [{"n": i, "m": None if i % 7 == 0 else "tea at noon"} for i in range(3000)]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     run = wv.perturb_file(
@@ -104,13 +108,95 @@ def test_a_file(make: EngineMaker, same: wv.Perturber, tmp_path: Path) -> None:
     assert [json.loads(line) for line in run.output.read_text().splitlines()] == rows
 
 
+class OneByOne(Engine):
+    """A toy engine: one chunk at a time, in the thread that asks for it."""
+
+    def __init__(self, perturber: wv.Perturber, key: wv.RunKey) -> None:
+        self._perturber, self._key = perturber, key
+
+    def perturb(self, chunks: Iterable[Chunk], *, waits: bool = False) -> Iterator[Perturbed]:
+        for ordinal, chunk in enumerate(chunks):
+            yield Perturbed(chunk, *perturbed_texts(self._perturber, self._key, 0, ordinal, chunk.texts))
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> EngineKind:
+    """The toy engine, registered for one test."""
+    monkeypatch.setattr(engine_registry, "_kinds", engine_kinds())
+    kind = EngineKind("one-by-one", "one chunk at a time", lambda: OneByOne)
+    register_engine(kind)
+    return kind
+
+
+def test_a_registered_engine_runs_a_file(toy: EngineKind, noisy: wv.Perturber, tmp_path: Path) -> None:
+    assert engine_kinds()["one-by-one"] is toy
+    (tmp_path / "in.csv").write_text("n,m\n" + "".join(f"{i},tea at noon\n" for i in range(3000)))
+    outputs = {}
+    for name in ("one-by-one", "local"):
+        run = wv.perturb_file(
+            tmp_path / "in.csv", tmp_path / f"{name}.csv", perturber=noisy, text="m", keep="n",
+            key=wv.insecure_key(1), engine=engine_maker(name),
+        )  # fmt: skip
+        assert run.rows == 3000
+        outputs[name] = run.output.read_bytes()
+    assert outputs["one-by-one"] == outputs["local"]
+
+
+def test_a_new_engine_replaces_one_of_the_same_name(toy: EngineKind) -> None:
+    other = EngineKind("one-by-one", "another", lambda workers: OneByOne, frozenset({"workers"}))
+    register_engine(other)
+    assert engine_kinds()["one-by-one"] is other
+    assert engine_maker("one-by-one", workers=3) is OneByOne
+
+
+def test_an_unknown_engine_is_refused(toy: EngineKind) -> None:
+    with pytest.raises(wv.ParameterError, match=r"^The engine must be one of local, spark, one-by-one\.$"):
+        engine_maker("cluster")
+
+
 @pytest.mark.parametrize(
-    "change", ["key", "partition", "ordinal", "swapped", "column", "content", "null", "split"]
+    ("name", "options", "message"),
+    [
+        (
+            "local",
+            {"master": "local[2]"},
+            "--master is not for --engine local. Hint: --engine spark takes it.",
+        ),
+        ("spark", {"workers": 2}, "--workers is not for --engine spark. Hint: --engine local takes it."),
+        ("one-by-one", {"workers": 2}, "--workers is not for --engine one-by-one. Hint: --engine local"),
+        ("one-by-one", {"master": "x"}, "--master is not for --engine one-by-one. Hint: --engine spark"),
+        ("local", {"workers": 0}, "The 'workers' parameter of LocalEngine must be"),
+        ("local", {"workers": 2000}, "The 'workers' parameter of LocalEngine must be"),
+        ("local", {"workers": 1.5}, "The 'workers' parameter of LocalEngine must be"),
+    ],
 )
-def test_noise_depends_on_place_and_content(change: str) -> None:
+def test_options_of_engines_are_checked(
+    name: str, options: dict[str, Any], message: str, toy: EngineKind
+) -> None:
+    with pytest.raises(wv.ParameterError, match=f"^{re.escape(message)}"):
+        engine_maker(name, **options)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "key", "partition", "ordinal", "swapped", "column", "content", "null", "split",
+        "epsilon", "lam", "mechanism", "vectors", "policy",
+    ],
+)  # fmt: skip
+def test_noise_depends_on_setting_place_and_content(change: str, small: wv.Embedding) -> None:
     key = wv.RunKey()
-    same: dict[str, Any] = {"key": key, "partition": 1, "ordinal": 2, "column": "c", "texts": ["ab", "c", ""]}
+    perturber = wv.Perturber(wv.Laplace(small, 1.0))
+    usual: dict[str, Any] = {
+        "perturber": perturber, "key": key, "partition": 1, "ordinal": 2, "column": "c",
+        "texts": ["ab", "c", ""],
+    }  # fmt: skip
     others: dict[str, dict[str, Any]] = {
+        "epsilon": {"perturber": wv.Perturber(wv.Laplace(small, 2.0))},
+        "lam": {"perturber": wv.Perturber(wv.Mahalanobis(small, 1.0, 0.5))},
+        "mechanism": {"perturber": wv.Perturber(wv.Mahalanobis(small, 1.0, 0.0))},
+        "vectors": {"perturber": wv.Perturber(wv.Laplace(small.project(2), 1.0))},
+        "policy": {"perturber": wv.Perturber(wv.Laplace(small, 1.0), wv.Policy(pad_to=5))},
         "key": {"key": wv.RunKey()},
         "partition": {"partition": 3},
         "swapped": {"partition": 2, "ordinal": 1},
@@ -120,8 +206,8 @@ def test_noise_depends_on_place_and_content(change: str) -> None:
         "null": {"texts": ["ab", "c", None]},
         "split": {"texts": ["a", "bc", ""]},
     }
-    other = same | others[change]
-    first, again, changed = (stream_of(**given).normals((8,)) for given in (same, same, other))
+    contexts = (usual, usual, usual | others[change])
+    first, again, changed = (stream_of(**context).normals((8,)) for context in contexts)
     assert (first == again).all()
     assert not (first == changed).any()
 
@@ -129,35 +215,35 @@ def test_noise_depends_on_place_and_content(change: str) -> None:
 def test_close_is_quick_and_restores_the_threads_of_the_linear_algebra(small: wv.Embedding) -> None:
     from threadpoolctl import threadpool_info
 
-    before = [each["num_threads"] for each in threadpool_info()]
-    veil = wv.Perturber(wv.Laplace(small, 1.0))
-    engine: Engine = LocalEngine(veil, wv.RunKey(), 2)
-    during = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    perturber = wv.Perturber(wv.Laplace(small, 1.0))
+    engine: Engine = LocalEngine(perturber, wv.RunKey(), 2)
+    during = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
     next(iter(engine.perturb(chunks(1000))))
     engine.close()
     engine.close()
     assert set(during) == {1}
-    assert [each["num_threads"] for each in threadpool_info()] == before
+    assert [pool["num_threads"] for pool in threadpool_info()] == before
 
 
-def test_memory_is_bounded_however_slow_the_taker_is(same: wv.Perturber) -> None:
-    taken = 0
+def test_few_chunks_are_read_ahead_of_a_slow_consumer(same: wv.Perturber) -> None:
+    read = 0
 
     def counted() -> Iterator[Chunk]:
-        nonlocal taken
+        nonlocal read
         for chunk in chunks(500, rows=4):
-            taken += 1
+            read += 1
             yield chunk
 
     with LocalEngine(same, wv.RunKey(), 2) as engine:
-        running = engine.perturb(counted())
-        next(running)
-        assert taken <= 2 * 2 + 3
-        assert len(list(running)) == 499
+        results = engine.perturb(counted())
+        next(results)
+        assert read <= 2 * 2 + 3
+        assert len(list(results)) == 499
 
 
 class Slow(wv.Laplace):
-    """Takes its time inside of a call that leaves Python's lock alone, as a C++ library does."""
+    """Spends its time in a call that releases Python's global lock, as a C++ library does."""
 
     def _perturb(self, ids: Any, stream: wv.Stream) -> Any:
         time.sleep(0.05)
@@ -166,7 +252,7 @@ class Slow(wv.Laplace):
 
 @pytest.mark.parametrize("reader", ["quick", "endless"])
 def test_no_thread_outlives_a_closed_engine(reader: str, small: wv.Embedding) -> None:
-    """A thread that is inside of a C++ library when the interpreter ends aborts the process."""
+    """A thread that is inside a C++ library when the interpreter exits aborts the process."""
     before = set(threading.enumerate())
 
     def source() -> Iterator[Chunk]:
@@ -178,15 +264,15 @@ def test_no_thread_outlives_a_closed_engine(reader: str, small: wv.Embedding) ->
     pipe = threading.Event()
     with LocalEngine(wv.Perturber(Slow(small, 1.0)), wv.RunKey(), 3) as engine:
         next(engine.perturb(source(), waits=reader == "endless"))
-    left = set(threading.enumerate()) - before
-    assert len(left) == (1 if reader == "endless" else 0)  # who reads a pipe can't be told to stop
+    alive = set(threading.enumerate()) - before
+    assert len(alive) == (1 if reader == "endless" else 0)  # the reader of a pipe can't be stopped
     pipe.set()
-    for thread in left:
+    for thread in alive:
         thread.join()
 
 
-def test_ctrl_c_while_threads_are_waited_for_is_not_lost() -> None:
-    usual = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
+def test_ctrl_c_while_waiting_for_threads_is_not_lost() -> None:
+    original = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
     stop = threading.Event()
     thread = threading.Thread(target=stop.wait)
     thread.start()
@@ -196,5 +282,5 @@ def test_ctrl_c_while_threads_are_waited_for_is_not_lost() -> None:
         with pytest.raises(KeyboardInterrupt):
             join_all([thread])
     finally:
-        signal.signal(signal.SIGINT, usual)
+        signal.signal(signal.SIGINT, original)
     assert not thread.is_alive()

@@ -1,4 +1,4 @@
-"""What only a real Spark can show. Runs in `make test-spark`; without Java it says what to install."""
+"""Tests that need a real Spark, which `make test-spark` runs; and what is reported without Java."""
 
 import base64
 import json
@@ -87,16 +87,16 @@ def frame(session: Any, rows: int = 200) -> Any:
 
 
 @spark_only
-def test_a_frame_keeps_its_rows_and_leaves_the_rest(session: Any, same: wv.Perturber) -> None:
+def test_a_frame_keeps_its_rows_and_drops_other_columns(session: Any, same: wv.Perturber) -> None:
     private = wv.spark.perturb(frame(session), perturber=same, text="the.text", keep="n")
     assert private.columns == ["n", "the.text"]
-    got = {row["n"]: row["the.text"] for row in private.collect()}
-    assert len(got) == 200
-    assert got == {i: None if i % 5 == 0 else " ".join(["tea at noon"] * 3) for i in range(200)}
+    texts = {row["n"]: row["the.text"] for row in private.collect()}
+    assert len(texts) == 200
+    assert texts == {i: None if i % 5 == 0 else " ".join(["tea at noon"] * 3) for i in range(200)}
 
 
 @spark_only
-def test_equal_texts_share_no_noise_and_a_second_look_shows_the_same(
+def test_equal_texts_share_no_noise_and_computing_twice_gives_the_same(
     session: Any, noisy: wv.Perturber
 ) -> None:
     private = wv.spark.perturb(frame(session), perturber=noisy, text="the.text", keep="n")
@@ -110,7 +110,7 @@ def test_equal_texts_share_no_noise_and_a_second_look_shows_the_same(
 
 @spark_only
 @pytest.mark.parametrize(
-    ("chosen", "told"),
+    ("chosen", "message"),
     [
         ({"text": "the.txt"}, "did you mean column 2"),
         ({"text": "n"}, "column 'n' is not text but long"),
@@ -119,14 +119,16 @@ def test_equal_texts_share_no_noise_and_a_second_look_shows_the_same(
         ({"text": "the.text", "perturber": None}, "must be a Perturber"),
     ],
 )
-def test_bad_choices(session: Any, same: wv.Perturber, chosen: dict[str, Any], told: str) -> None:
-    with pytest.raises(wv.WordveilError, match=told):
+def test_bad_parameters_are_refused(
+    session: Any, same: wv.Perturber, chosen: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(wv.WordveilError, match=message):
         wv.spark.perturb(frame(session), **{"perturber": same} | chosen)
 
 
 @spark_only
-def test_the_vectors_go_out_once(session: Any, same: wv.Perturber, monkeypatch: pytest.MonkeyPatch) -> None:
-    veil = wv.Perturber(same.mechanism)
+def test_the_vectors_are_sent_once(session: Any, same: wv.Perturber, monkeypatch: pytest.MonkeyPatch) -> None:
+    perturber = wv.Perturber(same.mechanism)
     sent = []
     real = type(session.sparkContext).broadcast
 
@@ -136,8 +138,8 @@ def test_the_vectors_go_out_once(session: Any, same: wv.Perturber, monkeypatch: 
 
     monkeypatch.setattr(type(session.sparkContext), "broadcast", counted)
     for _ in range(3):
-        wv.spark.perturb(frame(session, 5), perturber=veil, text="the.text").collect()
-    assert sorted(sent) == ["_Prepared", "tuple", "tuple", "tuple"]
+        wv.spark.perturb(frame(session, 5), perturber=perturber, text="the.text").collect()
+    assert sorted(sent) == ["SentPerturber", "tuple", "tuple", "tuple"]
 
 
 @spark_only
@@ -175,8 +177,8 @@ def test_a_worker_that_is_killed_changes_nothing(session: Any, noisy: wv.Perturb
         # A worker is a child of the daemon: kill the first two that are seen.
         deadline = time.monotonic() + 60
         while len(killed) < 2 and time.monotonic() < deadline:
-            found = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True).stdout
-            rows = [line.split(None, 2) for line in found.splitlines()[1:]]
+            processes = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True).stdout
+            rows = [line.split(None, 2) for line in processes.splitlines()[1:]]
             daemons = {pid for pid, _, args in rows if "pyspark.daemon" in args}
             for pid, parent, args in rows:
                 if "pyspark.daemon" in args and parent in daemons and int(pid) not in killed:
@@ -191,13 +193,13 @@ def test_a_worker_that_is_killed_changes_nothing(session: Any, noisy: wv.Perturb
 
     killer = threading.Thread(target=kill)
     killer.start()
-    got = sorted((row["n"], row["m"]) for row in private.collect())
+    results = sorted((row["n"], row["m"]) for row in private.collect())
     killer.join()
     assert len(killed) == 2
-    assert [n for n, _ in got] == list(range(40_000))
-    assert all(len(m.split()) == 180 for _, m in got)
+    assert [n for n, _ in results] == list(range(40_000))
+    assert all(len(m.split()) == 180 for _, m in results)
     undisturbed = sorted((row["n"], row["m"]) for row in private.collect())
-    assert got == undisturbed  # a task that is tried again gives the same rows
+    assert results == undisturbed  # a task that is retried gives the same rows
 
 
 @spark_only
@@ -219,7 +221,7 @@ def test_the_command(tmp_path: Path) -> None:
 
 
 @spark_only
-def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+def test_a_missing_cluster_is_reported_in_one_line(tmp_path: Path) -> None:
     script = shutil.which("wordveil", path=str(Path(sys.executable).parent))
     assert script is not None
     (tmp_path / "in.txt").write_text("tea\n")
@@ -229,7 +231,7 @@ def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path) -> None:
         capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 1
-    assert re.fullmatch(r"wordveil: Spark did not start there \(\w+\)\. Hint: .*\n", done.stderr)
+    assert re.fullmatch(r"wordveil: Spark did not start \(\w+\)\. Hint: .*\n", done.stderr)
     assert not (tmp_path / "out.txt").exists()
 
 
@@ -247,16 +249,16 @@ def test_missing_texts_are_padded_like_empty_ones(session: Any, small: wv.Embedd
 
 
 @spark_only
-def test_far_padding_is_cut_into_slices(session: Any, small: wv.Embedding) -> None:
+def test_batches_are_sliced_when_padded_far(session: Any, small: wv.Embedding) -> None:
     """One Arrow batch of 60 texts is a batch of 3 million words, unless it is sliced."""
     table = session.range(60, numPartitions=1).selectExpr("id n", "'tea' m")
-    veil = wv.Perturber(wv.Mahalanobis(small, 1.0), wv.Policy(pad_to=50_000))
-    rows = wv.spark.perturb(table, perturber=veil, text="m", keep="n").selectExpr(
+    perturber = wv.Perturber(wv.Mahalanobis(small, 1.0), wv.Policy(pad_to=50_000))
+    rows = wv.spark.perturb(table, perturber=perturber, text="m", keep="n").selectExpr(
         "n", "size(split(m, ' ')) words", "md5(m) digest"
     )
-    got = rows.collect()
-    assert [(row["n"], row["words"]) for row in got] == [(n, 50_000) for n in range(60)]
-    assert len({row["digest"] for row in got}) == 60
+    results = rows.collect()
+    assert [(row["n"], row["words"]) for row in results] == [(n, 50_000) for n in range(60)]
+    assert len({row["digest"] for row in results}) == 60
 
 
 @spark_only
@@ -280,7 +282,7 @@ def test_metadata_of_columns_is_not_carried_over(session: Any, same: wv.Perturbe
 
 
 @spark_only
-def test_a_session_without_encryption_is_warned_of(
+def test_a_session_without_encryption_raises_a_warning(
     session: Any, same: wv.Perturber, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = type(session.conf).get
@@ -295,11 +297,11 @@ def test_a_session_without_encryption_is_warned_of(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             wv.spark.perturb(frame(session, 2), perturber=same, text="the.text")
-        assert any("spark.io.encryption.enabled=true" in str(each.message) for each in caught) == warned
+        assert any("spark.io.encryption.enabled=true" in str(warning.message) for warning in caught) == warned
 
 
-def of_session(number: int) -> list[str]:
-    """The processes of a session that are still there."""
+def session_processes(number: int) -> list[str]:
+    """Return the processes of a session that are still running."""
     listed = subprocess.run(["ps", "-eo", "pid,sid,stat,args"], capture_output=True, text=True).stdout
     rows = [line.split(None, 3) for line in listed.splitlines()[1:]]
     return [f"{pid} {args}" for pid, sid, state, args in rows if int(sid) == number and state[0] != "Z"]
@@ -318,30 +320,30 @@ def test_ctrl_c_while_spark_starts_leaves_no_java(tmp_path: Path) -> None:
         command(tmp_path), stderr=subprocess.PIPE, text=True, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:  # fmt: skip
-        while process.poll() is None and not any("java" in each for each in of_session(process.pid)):
+        while process.poll() is None and not any("java" in line for line in session_processes(process.pid)):
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=120)
     assert (process.returncode, errors) == (130, "wordveil: stopped.\n")
     deadline = time.monotonic() + 30
-    while of_session(process.pid) and time.monotonic() < deadline:
+    while session_processes(process.pid) and time.monotonic() < deadline:
         time.sleep(0.2)
-    assert of_session(process.pid) == []
+    assert session_processes(process.pid) == []
 
 
 @spark_only
-def test_a_java_that_is_killed_is_one_line(tmp_path: Path) -> None:
+def test_a_killed_java_is_reported_in_one_line(tmp_path: Path) -> None:
     journal = tmp_path / ".out.csv.wordveil" / "journal"
     with subprocess.Popen(
         command(tmp_path), stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
         while process.poll() is None and not (journal.exists() and journal.read_bytes().count(b"\n") > 1):
             time.sleep(0.05)
-        for each in of_session(process.pid):
-            if "/java " in each:
-                os.kill(int(each.split()[0]), signal.SIGKILL)
+        for line in session_processes(process.pid):
+            if "/java " in line:
+                os.kill(int(line.split()[0]), signal.SIGKILL)
         _, errors = process.communicate(timeout=120)
     assert process.returncode == 1, errors
     assert errors.count("\n") == 1, errors
-    assert errors.startswith("wordveil: Spark gave up (")
-    assert "--resume goes on" in errors
+    assert errors.startswith("wordveil: Spark failed (")
+    assert "--resume continues the run" in errors

@@ -1,4 +1,4 @@
-"""Verdicts on made-up sweeps, of which we know what holds."""
+"""Verdicts on synthetic sweeps, for which the right verdict is known."""
 
 import numpy as np
 import pytest
@@ -12,8 +12,10 @@ NONE = Share(0.0, 0.0, 0.0)
 GRID = Grid((1.0, 5.0, 10.0, 20.0, 40.0), (0.0, 1.0))
 
 
-def made(gain: float, *, shared: float = 0.0, seed: int = 0, sparse: float = 0.0) -> tuple[Sweep, np.ndarray]:
-    """A sweep in which λ = 1 lowers N_w by `gain`, and words of a block share a deviation."""
+def make_sweep(
+    gain: float, *, shared: float = 0.0, seed: int = 0, sparse: float = 0.0
+) -> tuple[Sweep, np.ndarray]:
+    """Return a sweep in which λ = 1 lowers N_w by `gain`, and the words of a block share a deviation."""
     random = np.random.default_rng(seed)
     words = BLOCKS * SIZE
     block = np.repeat(np.arange(BLOCKS), SIZE)
@@ -34,30 +36,30 @@ def holds(
     return [verdict.holds for verdict in claims(sweep, sparseness, list(traces))]
 
 
-def test_what_is_there_is_found() -> None:
-    assert holds(*made(10.0, sparse=5.0)) == [True] * 6
+def test_a_true_effect_is_found() -> None:
+    assert holds(*make_sweep(10.0, sparse=5.0)) == [True] * 6
 
 
-def test_what_is_not_there_is_not_found() -> None:
-    found = [holds(*made(0.0, shared=5.0, seed=seed)) for seed in range(100)]
+def test_an_effect_that_is_not_there_is_not_found() -> None:
+    verdicts = [holds(*make_sweep(0.0, shared=5.0, seed=seed)) for seed in range(100)]
     # Both one-sided tests at each of three ε at 1%/3: by chance far fewer than one in 100.
-    assert sum(row[0] is True for row in found) == 0
-    assert sum(row[1] is True for row in found) == 0
-    # Each of 18 percentiles at 1%, of which only those beyond noise in the direction of the mean count: by
-    # chance they often do, since the mean's direction is chance as well; but none is called wrong often.
-    assert sum(row[3] is False for row in found) <= 15
-    assert sum(row[4] is True for row in found) <= 5  # at 1%, and only if the sparse quarter is ahead
+    assert sum(row[0] is True for row in verdicts) == 0
+    assert sum(row[1] is True for row in verdicts) == 0
+    # Each of 18 percentiles at 1%; only those that move beyond noise in the direction of the mean count. They
+    # often do by chance, since the direction of the mean is chance too, but the claim seldom fails.
+    assert sum(row[3] is False for row in verdicts) <= 15
+    assert sum(row[4] is True for row in verdicts) <= 5  # at 1%, and only if the sparse quarter gains more
 
 
-def test_the_wrong_way_is_told() -> None:
-    verdicts = claims(*made(-10.0), [300.0, 301.0])
-    # The percentiles do move with the means, which go up.
+def test_the_wrong_direction_fails() -> None:
+    verdicts = claims(*make_sweep(-10.0), [300.0, 301.0])
+    # The percentiles move with the means, which rise.
     assert [verdict.holds for verdict in verdicts] == [False, False, True, True, False, False]
-    assert "the other way go N_w at ε = 5" in verdicts[1].found
+    assert "these go the other way: N_w at ε = 5" in verdicts[1].found
 
 
-def test_a_percentile_that_moves_against_the_mean_is_told() -> None:
-    sweep, sparseness = made(10.0)
+def test_a_percentile_that_moves_against_the_mean_fails() -> None:
+    sweep, sparseness = make_sweep(10.0)
     stays = sweep.stays.copy()
     top = stays[0, 2] >= np.percentile(stays[0, 2], 90)
     stays[1, 2, top] = stays[0, 2, top] + 8
@@ -67,8 +69,8 @@ def test_a_percentile_that_moves_against_the_mean_is_told() -> None:
     assert "the 95th of N_w at ε = 10" in verdict.found
 
 
-def test_ends_that_were_not_asked_for_are_not_tested() -> None:
-    sweep, sparseness = made(10.0)
+def test_ends_that_were_not_measured_are_undecided() -> None:
+    sweep, sparseness = make_sweep(10.0)
     grid = Grid((5.0, 10.0, 20.0), (0.0, 1.0))
     middle = Sweep(grid, 300, sweep.ids, sweep.block, sweep.stays[:, 1:4], sweep.distinct[:, 1:4], NONE)
     verdict = claims(middle, sparseness, [300.0, 300.0])[2]
@@ -79,37 +81,37 @@ def test_ends_that_were_not_asked_for_are_not_tested() -> None:
 
 
 def test_steps_within_noise_are_not_called_monotone() -> None:
-    sweep, sparseness = made(0.0, shared=5.0)
+    sweep, sparseness = make_sweep(0.0, shared=5.0)
     verdict = claims(sweep, sparseness, [300.0, 300.0])[1]
     assert verdict.holds is None
     assert "of 6 steps are within noise" in verdict.found
 
 
-def test_what_cannot_be_tested_is_said_to_be_so() -> None:
-    sweep, sparseness = made(10.0)
+def test_what_cannot_be_tested_is_undecided() -> None:
+    sweep, sparseness = make_sweep(10.0)
     one_block = Sweep(GRID, 300, sweep.ids, np.zeros_like(sweep.block), sweep.stays, sweep.distinct, NONE)
-    found = claims(one_block, sparseness, [300.0, 300.0])
-    assert [verdict.holds for verdict in found] == [None, None, True, None, None, True]
-    assert str(found[0]).startswith("can't be told: ")
+    verdicts = claims(one_block, sparseness, [300.0, 300.0])
+    assert [verdict.holds for verdict in verdicts] == [None, None, True, None, None, True]
+    assert str(verdicts[0]).startswith("undecided: ")
     still = Sweep(GRID, 300, sweep.ids, sweep.block, sweep.stays[[0, 0]], sweep.distinct[[0, 0]], NONE)
     assert claims(still, sparseness, [300.0, 300.0])[3].holds is None
 
 
 def test_intervals_by_blocks_are_honest_where_words_are_not_independent() -> None:
-    """In 300 made-up sweeps the interval by blocks holds the true mean in 95% ± 4% of them."""
-    held = 0
+    """The interval by blocks contains the true mean in 95% ± 4% of 300 synthetic sweeps."""
+    covered = 0
     for seed in range(300):
         random = np.random.default_rng(seed)
-        sweep, _ = made(0.0)
+        sweep, _ = make_sweep(0.0)
         values = 50.0 + random.normal(size=BLOCKS)[sweep.block] + 0.1 * random.normal(size=len(sweep.ids))
         interval = mean_interval(sweep, values)
-        held += interval.low <= 50.0 <= interval.high
-        # As if words were independent, it would be three times too narrow.
+        covered += interval.low <= 50.0 <= interval.high
+        # Treating words as independent would make the interval less than half as wide.
         assert 2 * 1.96 * interval.deviation / len(values) ** 0.5 < (interval.high - interval.low) / 2
-    assert 0.91 <= held / 300 <= 0.99
+    assert 0.91 <= covered / 300 <= 0.99
 
 
-def test_the_papers_numbers_are_there() -> None:
+def test_the_papers_numbers() -> None:
     facts = paper()
     assert facts["tables"]["GloVe"]["N_w"][0][2] == [65.29, 15.53]
     assert facts["tables"]["FastText"]["S_w"][4][4] == [5.32, 4.51]
@@ -117,6 +119,6 @@ def test_the_papers_numbers_are_there() -> None:
 
 
 def test_one_block_has_no_interval() -> None:
-    sweep, _ = made(0.0)
+    sweep, _ = make_sweep(0.0)
     one = Sweep(GRID, 300, sweep.ids, np.zeros_like(sweep.block), sweep.stays, sweep.distinct, NONE)
     assert mean_interval(one, one.n_w[0, 0]).high == pytest.approx(np.inf)

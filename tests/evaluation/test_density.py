@@ -7,28 +7,28 @@ from wordveil.evaluation.density import neighbour_distances, text_density
 EMB = wv.Embedding(["a", "b", "c", "d"], [[0.0, 0.0], [1.0, 0.0], [10.0, 0.0], [14.0, 0.0]], public=True)
 
 
-def test_the_figures_of_the_appendix() -> None:
-    found = text_density(EMB, ["a b", "a c d", "zzz", ""])
-    assert (found.records, found.vocabulary) == (4, 4)
-    assert found.words_mean == pytest.approx(6 / 4)
-    assert found.distances.tolist() == [1.0, 1.0, 4.0, 4.0]
-    assert found.spread == pytest.approx(4.0)
-    assert found.extremes == pytest.approx(4.0)
-    assert found.share == pytest.approx(0.25)  # each of c and d stands in one record of four
+def test_the_table_of_the_appendix() -> None:
+    density = text_density(EMB, ["a b", "a c d", "zzz", ""])
+    assert (density.records, density.vocabulary) == (4, 4)
+    assert density.words_mean == pytest.approx(6 / 4)
+    assert density.distances.tolist() == [1.0, 1.0, 4.0, 4.0]
+    assert density.spread == pytest.approx(4.0)
+    assert density.extremes == pytest.approx(4.0)
+    assert density.share == pytest.approx(0.25)  # each of c and d is in one of four records
 
 
 def test_only_words_of_the_texts_count() -> None:
-    found = text_density(EMB, ["a c"])
-    assert found.distances.tolist() == [10.0, 10.0]
+    density = text_density(EMB, ["a c"])
+    assert density.distances.tolist() == [10.0, 10.0]
 
 
 def test_distances_are_those_of_a_direct_search(glove: wv.Embedding) -> None:
     ids = np.arange(0, 33_000, 1500)
     vectors = glove.vectors.astype(np.float64)
     for number, distance in zip(ids, neighbour_distances(glove, ids), strict=True):
-        all_ = np.linalg.norm(vectors - vectors[number], axis=1)
-        all_[number] = np.inf
-        assert distance == pytest.approx(all_.min(), rel=1e-5)
+        distances = np.linalg.norm(vectors - vectors[number], axis=1)
+        distances[number] = np.inf
+        assert distance == pytest.approx(distances.min(), rel=1e-5)
 
 
 def test_texts_without_words() -> None:

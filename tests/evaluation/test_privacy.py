@@ -32,7 +32,7 @@ def test_a_word_that_is_not_in_the_vocabulary(glove: wv.Embedding) -> None:
         word_statistics(wv.Laplace(glove, 1.0), "secretword", 10, wv.insecure_stream(1))
 
 
-def test_dense_and_sparse_words_are_so(glove: wv.Embedding) -> None:
+def test_reference_words_are_dense_and_sparse(glove: wv.Embedding) -> None:
     dense, sparse = reference_words(glove)
     distances = []
     for word in (dense, sparse):

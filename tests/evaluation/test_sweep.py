@@ -1,4 +1,4 @@
-"""The sweep draws from the law of the mechanism, prunes nothing that could win, and goes on from its cache."""
+"""The sweep draws from the law of the mechanism, prunes nothing that could win, and continues from its cache."""
 
 from pathlib import Path
 from typing import Any
@@ -14,21 +14,21 @@ from wordveil.evaluation.sweep import Grid, sweep
 
 WORDS, DRAWS = 20, 20_000
 ALPHA = 1e-4
-"""For all words together. A law that is 5% off in ε must be found, and is (below)."""
+"""For all words together. A law that is off by 5% in ε must be found, as the test below shows."""
 
 
 @pytest.fixture(scope="module")
 def part(glove: wv.Embedding) -> wv.Embedding:
-    """Two thousand real words on ten axes: few enough that 20,000 draws of a word fit into memory."""
+    """Two thousand real words on ten axes, few enough that 20,000 draws of a word fit into memory."""
     chosen = np.arange(0, 32_000, 16)
     words = [glove.words[i] for i in chosen.tolist()]
     return wv.Embedding(words, glove.vectors[chosen], public=True).project(10)
 
 
 def p_value(a: Any, b: Any) -> float:
-    """Of the χ² test that two samples of answers are of one law; cells that expect fewer than 10 are pooled."""
+    """The p-value of a χ² test that two samples have the same law; cells that expect fewer than 10 are pooled."""
     size = max(a.max(), b.max()) + 1
-    table = np.stack([np.bincount(each, minlength=size) for each in (a, b)])
+    table = np.stack([np.bincount(sample, minlength=size) for sample in (a, b)])
     table = table[:, table.sum(axis=0) > 0]
     rare = table.sum(axis=0) < 20
     pooled = np.column_stack((table[:, ~rare], table[:, rare].sum(axis=1)))
@@ -47,22 +47,22 @@ def on_torch(part: wv.Embedding, grid: Grid) -> draws.Table:
 def test_the_same_law_as_the_mechanism(part: wv.Embedding, lam: float, epsilon: float, make: Any) -> None:
     ids = np.arange(0, 2000, 100)
     table = make(part, Grid((epsilon,), (lam,), DRAWS, seed=5))
-    # A block of its own for each word, so that tests over words are independent.
+    # One block per word, so tests over words are independent.
     answers = [next(table._answers(ids[i : i + 1], i, DRAWS))[2][0] for i in range(WORDS)]
     true = wv.Mahalanobis(part, epsilon, lam)
     wrong = wv.Mahalanobis(part, epsilon * 1.05, lam)
     stream = wv.insecure_stream(6)
 
-    def together(mechanism: wv.Mahalanobis) -> float:
+    def combined(mechanism: wv.Mahalanobis) -> float:
         """The p-value of all words together, by Fisher's method."""
-        each = [
+        p_values = [
             p_value(answers[i], mechanism.perturb_ids(np.full(DRAWS, ids[i]), stream=stream))
             for i in range(WORDS)
         ]
-        return float(combine_pvalues(each).pvalue)
+        return float(combine_pvalues(p_values).pvalue)
 
-    assert together(true) > ALPHA
-    assert together(wrong) < ALPHA
+    assert combined(true) > ALPHA
+    assert combined(wrong) < ALPHA
 
 
 def test_pruning_changes_nothing(glove: wv.Embedding) -> None:
@@ -79,87 +79,87 @@ def test_pruning_changes_nothing(glove: wv.Embedding) -> None:
             dense = table._first[(squares[word] - steps[word][:, None] * along).argmin(axis=1)]
             differing += int((dense != answers[word]).sum())
             total += len(dense)
-    assert differing / total < 1e-3  # the order of two float32 operations may tell equals apart
+    assert differing / total < 1e-3  # the order of two float32 operations may break ties differently
 
 
 def test_equal_and_far_vectors(part: wv.Embedding) -> None:
-    """Of equal vectors the first answers, as in the mechanism; and where the origin is does not matter."""
+    """The first of equal vectors is the answer, as in the mechanism, and the origin does not matter."""
     half = part.vectors[:200]
     doubled = wv.Embedding(
         [f"w{i}" for i in range(400)], np.concatenate((half, half)) + np.float32(100.0), public=True
     )
-    found = sweep(doubled, Grid((1000.0,), (0.0, 1.0), draws=20))
-    assert (found.n_w[:, 0, :200] == 100.0).all()
-    assert (found.n_w[:, 0, 200:] == 0.0).all()
-    assert found.disagreement.share < 1e-3
+    result = sweep(doubled, Grid((1000.0,), (0.0, 1.0), draws=20))
+    assert (result.n_w[:, 0, :200] == 100.0).all()
+    assert (result.n_w[:, 0, 200:] == 0.0).all()
+    assert result.disagreement.share < 1e-3
 
 
 def test_draws_in_pieces_change_nothing(part: wv.Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
     grid, ids = Grid((3.0, 6.0), (0.0, 1.0), draws=50), np.arange(64)
-    whole = sweep(part, grid, ids)
+    at_once = sweep(part, grid, ids)
     monkeypatch.setattr(draws, "_PIECE", 7)
-    pieces = sweep(part, grid, ids)
-    assert (whole.stays == pieces.stays).mean() > 0.99  # products of other shapes round otherwise
-    assert (whole.distinct == pieces.distinct).mean() > 0.99
+    in_pieces = sweep(part, grid, ids)
+    assert (at_once.stays == in_pieces.stays).mean() > 0.99  # products of other shapes round differently
+    assert (at_once.distinct == in_pieces.distinct).mean() > 0.99
 
 
 def test_float32_agrees_with_the_exact_search(glove: wv.Embedding) -> None:
-    found = sweep(glove, Grid((5.0, 10.0, 20.0), (0.0, 1.0)), np.arange(0, 33_000, 1000))
-    assert found.disagreement.share < 1e-3
+    result = sweep(glove, Grid((5.0, 10.0, 20.0), (0.0, 1.0)), np.arange(0, 33_000, 1000))
+    assert result.disagreement.share < 1e-3
 
 
 def test_known_numbers(glove: wv.Embedding) -> None:
-    """At ε = 10, as an independent benchmark has them (27.8 and 71.5); 400 words give a standard error of 0.8."""
-    found = sweep(glove, Grid((10.0,), (0.0, 1.0)), np.arange(0, 33_600, 84), workers=2)
-    n, s = found.n_w.mean(axis=2)[:, 0], found.s_w.mean(axis=2)[:, 0]
+    """Close to an independent benchmark at ε = 10 (27.8 and 71.5); 400 words give a standard error of 0.8."""
+    result = sweep(glove, Grid((10.0,), (0.0, 1.0)), np.arange(0, 33_600, 84), workers=2)
+    n, s = result.n_w.mean(axis=2)[:, 0], result.s_w.mean(axis=2)[:, 0]
     assert 22 < n[0] < 32
     assert 66 < s[0] < 77
     assert n[1] < n[0] - 10
     assert s[1] > s[0] + 10
 
 
-def test_it_goes_on_from_its_cache(
+def test_a_second_run_continues_from_the_cache(
     part: wv.Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grid = Grid((3.0,), (0.0, 1.0), draws=10)
-    seen: list[tuple[int, int]] = []
-    first = sweep(part, grid, np.arange(200), cache=tmp_path, watch=lambda *facts: seen.append(facts))
+    reported: list[tuple[int, int]] = []
+    first = sweep(part, grid, np.arange(200), cache=tmp_path, watch=lambda *counts: reported.append(counts))
     files = sorted(tmp_path.rglob("*.npy"))
-    assert seen[-1] == (len(files), len(files))
+    assert reported[-1] == (len(files), len(files))
     assert len(files) >= 32
     files[3].write_bytes(b"torn")
     np.save(files[5], np.zeros((2, 1, 1, 1), np.uint16))
     np.save(files[6], np.full_like(np.load(files[6]), 11))
-    real, redone = draws.Table.block, []
+    real_block, redrawn = draws.Table.block, []
 
-    def counted(self: Any, ids: Any, number: int) -> Any:
-        redone.append(number)
-        return real(self, ids, number)
+    def counted_block(self: Any, ids: Any, number: int) -> Any:
+        redrawn.append(number)
+        return real_block(self, ids, number)
 
-    monkeypatch.setattr(draws.Table, "block", counted)
+    monkeypatch.setattr(draws.Table, "block", counted_block)
     second = sweep(part, grid, np.arange(200), cache=tmp_path, workers=2)
-    assert sorted(redone) == [3, 5, 6]
+    assert sorted(redrawn) == [3, 5, 6]
     assert (first.stays == second.stays).all()
     assert (first.distinct == second.distinct).all()
     sweep(part, Grid((3.0,), (0.0, 1.0), draws=10, seed=1), np.arange(200), cache=tmp_path)
-    assert len(redone) == 3 + len(files)
+    assert len(redrawn) == 3 + len(files)
 
 
 def test_a_threshold_counts_only_frequent_answers(part: wv.Embedding) -> None:
     ids = np.arange(40)
-    all_, half = (sweep(part, Grid((3.0,), (1.0,), 50, eta), ids) for eta in (0.0, 0.1))
-    assert (all_.stays == half.stays).all()
-    assert (half.distinct <= all_.distinct).all()
-    assert half.distinct.mean() < all_.distinct.mean() / 2
+    every, frequent = (sweep(part, Grid((3.0,), (1.0,), 50, eta), ids) for eta in (0.0, 0.1))
+    assert (every.stays == frequent.stays).all()
+    assert (frequent.distinct <= every.distinct).all()
+    assert frequent.distinct.mean() < every.distinct.mean() / 2
 
 
 def test_blocks(part: wv.Embedding) -> None:
-    found = sweep(part, Grid((3.0,), (1.0,), 5), np.arange(0, 2000, 20))
-    assert np.bincount(found.block).min() >= 3
-    assert found.block.max() + 1 >= 32
-    means = found.block_means(found.n_w)
-    assert means.shape == (1, 1, found.block.max() + 1)
-    assert means[0, 0, 2] == pytest.approx(found.n_w[0, 0, found.block == 2].mean())
+    result = sweep(part, Grid((3.0,), (1.0,), 5), np.arange(0, 2000, 20))
+    assert np.bincount(result.block).min() >= 3
+    assert result.block.max() + 1 >= 32
+    means = result.block_means(result.n_w)
+    assert means.shape == (1, 1, result.block.max() + 1)
+    assert means[0, 0, 2] == pytest.approx(result.n_w[0, 0, result.block == 2].mean())
 
 
 @pytest.mark.parametrize(
@@ -182,22 +182,22 @@ def test_words_are_checked(part: wv.Embedding, ids: list[int]) -> None:
 
 @pytest.mark.torch
 @pytest.mark.parametrize("eta", [0.0, 0.1])
-def test_a_sweep_on_a_device_of_pytorch(part: wv.Embedding, tmp_path: Path, eta: float) -> None:
+def test_a_sweep_on_a_pytorch_device(part: wv.Embedding, tmp_path: Path, eta: float) -> None:
     grid = Grid((2.0, 5.0, 20.0), (0.0, 1.0), draws=200, eta=eta)
     ids = np.arange(0, 2000, 10)
-    here, there = (sweep(part, grid, ids, device=device, cache=tmp_path) for device in ("cpu", "cpu:0"))
-    assert there.disagreement.share == 0.0
+    on_cpu, on_device = (sweep(part, grid, ids, device=device, cache=tmp_path) for device in ("cpu", "cpu:0"))
+    assert on_device.disagreement.share == 0.0
     # Means over 200 words of 200 draws each: far apart only if a law is wrong.
-    assert np.abs(here.n_w.mean(axis=2) - there.n_w.mean(axis=2)).max() < 2.5
-    assert np.abs(here.s_w.mean(axis=2) - there.s_w.mean(axis=2)).max() < 4.0
+    assert np.abs(on_cpu.n_w.mean(axis=2) - on_device.n_w.mean(axis=2)).max() < 2.5
+    assert np.abs(on_cpu.s_w.mean(axis=2) - on_device.s_w.mean(axis=2)).max() < 4.0
     again = sweep(part, grid, ids, device="cpu:0", cache=tmp_path)
-    assert (again.stays == there.stays).all()
-    assert (again.distinct == there.distinct).all()
+    assert (again.stays == on_device.stays).all()
+    assert (again.distinct == on_device.distinct).all()
 
 
 @pytest.mark.torch
 def test_a_word_that_shares_its_vector_never_stays_on_a_device(part: wv.Embedding) -> None:
     twins = wv.Embedding([*part.words, "twin"], np.vstack((part.vectors, part.vectors[5])), public=True)
-    found = sweep(twins, Grid((50.0,), (1.0,), draws=20), np.array([5, 2000]), device="cpu:0")
-    assert found.n_w[0, 0, 0] > 50
-    assert found.n_w[0, 0, 1] == 0
+    result = sweep(twins, Grid((50.0,), (1.0,), draws=20), np.array([5, 2000]), device="cpu:0")
+    assert result.n_w[0, 0, 0] > 50
+    assert result.n_w[0, 0, 1] == 0

@@ -1,4 +1,4 @@
-"""How long each reader is fuzzed, and how many examples it got."""
+"""How long each reader is fuzzed, and with how many examples."""
 
 import time
 import warnings
@@ -22,13 +22,13 @@ _SETTINGS: Final = settings(
     print_blob=True,
     report_multiple_bugs=False,
     phases=[Phase.generate, Phase.shrink],
-    # Whole files are large and slow to draw, and some are refused by what makes them.
+    # Complete files are large and slow to draw, and some strategies reject many of them.
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
 
 
 class Budget:
-    """Runs batches of examples until the time is used up; counts them by what came of them."""
+    """Runs batches of examples until the time is used up, and counts them by outcome."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -36,7 +36,7 @@ class Budget:
         self.examples = 0
 
     def spend(self, strategy: SearchStrategy[Any], example: Callable[[Any], str]) -> None:
-        """Try examples, each of which says in a word what came of it.
+        """Try examples; `example` returns the outcome of each in a word.
 
         To run a printed example again, put its @reproduce_failure above `example`.
         """

@@ -1,4 +1,4 @@
-"""The budget and the rules of each test, and a line for each at the end."""
+"""The budget and the rules of each test, and a summary line for each."""
 
 import os
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def rules(capfd: pytest.CaptureFixture[str], check_sealed: Callable[[BaseExcepti
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting for a disk finds nothing."""
+    """Waiting for the disk would find no bugs."""
     monkeypatch.setattr(os, "fsync", lambda number: None)
 
 

@@ -27,7 +27,7 @@ NASTY: Final[tuple[bytes, ...]] = (
     b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"PK\x05\x06", b"\x93NUMPY", b"PAR1", b"PARE", b"\x80\x04",
     b"SQLite format 3\0", bytes(64), b"\xff" * 8, b"\x7f\xff\xff\xff", b"a" * 2000,
 )  # fmt: skip
-"""What readers trip over."""
+"""Bytes that readers often fail on."""
 
 _Edit = tuple[str, int, int, bytes]
 
@@ -53,7 +53,7 @@ def _places() -> st.SearchStrategy[int]:
 
 
 def tokens() -> st.SearchStrategy[bytes]:
-    """Any sequence of what readers trip over."""
+    """Any sequence of bytes that readers often fail on."""
     return st.lists(st.sampled_from(NASTY), max_size=20).map(b"".join)
 
 
@@ -155,10 +155,10 @@ def pack(data: bytes, packing: str) -> bytes:
 
 def packed(content: st.SearchStrategy[bytes], packing: str) -> st.SearchStrategy[bytes]:
     """Contents, compressed; every other one is damaged once more after that."""
-    whole = content.map(lambda data: pack(data, packing))
+    files = content.map(lambda data: pack(data, packing))
     if not packing:
-        return whole
-    return whole | whole.flatmap(lambda data: damaged([data], edits=2))
+        return files
+    return files | files.flatmap(lambda data: damaged([data], edits=2))
 
 
 def odd_values() -> st.SearchStrategy[Any]:

@@ -1,4 +1,4 @@
-"""What must hold for each example: success or an error of ours, in one line, that tells nothing of the input."""
+"""The rules for each example: success, or a one-line error of ours that reveals nothing of the input."""
 
 import re
 import warnings
@@ -21,18 +21,18 @@ _Result = TypeVar("_Result")
 
 
 def check_silent(text: str) -> None:
-    """Refuse a text that has a trace of the secret in it."""
+    """Check that a text has no trace of the secret in it."""
     assert not _TRACES.search(text), text
 
 
 def check_line(text: str) -> None:
-    """Refuse a message that is not one line, or that tells the secret."""
+    """Check that a message is one line, without the secret."""
     check_silent(text)
     assert len(text.splitlines()) == 1, text
 
 
 class Rules:
-    """Runs calls and commands, and checks all that they say."""
+    """Runs calls and commands, and checks all of their messages."""
 
     def __init__(
         self, capture: pytest.CaptureFixture[str], check_sealed: Callable[[BaseException, str], None]
@@ -42,7 +42,7 @@ class Rules:
     def call(self, function: Callable[[], _Result]) -> _Result | wv.WordveilError:
         """Return what a function returns, or the error of ours that it raises; any other is a failure."""
         result: _Result | wv.WordveilError
-        with warnings.catch_warnings(record=True) as heard:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
                 result = function()
@@ -52,7 +52,7 @@ class Rules:
                 check_silent(repr(error))
                 for part in ("anzibar", "oyage"):
                     self._check_sealed(error, part)
-        for warning in heard:
+        for warning in caught:
             assert issubclass(warning.category, wv.PrivacyWarning), warning
             check_line(str(warning.message))
         for stream in self._capture.readouterr():
@@ -67,6 +67,6 @@ class Rules:
         assert code in (0, 1, 2)
         assert "Traceback" not in errors
         assert "unforeseen" not in errors
-        told = [line for line in errors.splitlines() if not line.startswith(_HARMLESS)]
-        assert len(told) == bool(code), errors
+        failures = [line for line in errors.splitlines() if not line.startswith(_HARMLESS)]
+        assert len(failures) == bool(code), errors
         return code

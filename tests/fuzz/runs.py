@@ -19,23 +19,23 @@ ROWS: Final = 12
 
 
 class SmallRun:
-    """A run of three chunks, each of which is committed; what it leaves can be put back as it was."""
+    """A run of three chunks, each of which is committed; its work folder can be saved and put back."""
 
-    def __init__(self, folder: Path, veil: wv.Perturber, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, folder: Path, perturber: wv.Perturber, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(base, "CHUNK_ROWS", ROWS // 3)
         monkeypatch.setattr(run_module, "_COMMIT_SECONDS", 0.0)
         self._monkeypatch = monkeypatch
         self.folder = folder
         self.source, self.target = folder / "in.csv", folder / "out.csv"
         self.work = folder / ".out.csv.wordveil"
-        self._options: dict[str, Any] = {"perturber": veil, "text": "m", "keep": "n", "workers": 1}
+        self._options: dict[str, Any] = {"perturber": perturber, "text": "m", "keep": "n", "workers": 1}
         self.source.write_text("n,m\n" + "".join(f"{number},tea at {SECRET}\n" for number in range(ROWS)))
 
     def __call__(self, **more: Any) -> wv.FileRun:
         return wv.perturb_file(self.source, self.target, **self._options, **more)
 
     def stop(self) -> dict[str, bytes]:
-        """Stop a run after its second chunk; return what it leaves in its work folder."""
+        """Stop a run after its second chunk; return the files of its work folder."""
 
         def watch(rows: int, words: int, share: float) -> None:
             if rows > ROWS // 3:
@@ -46,7 +46,7 @@ class SmallRun:
         return self._taken()
 
     def stop_at_the_end(self) -> dict[str, bytes]:
-        """Stop a run before it can publish anything; return what it leaves in its work folder."""
+        """Stop a run before it can publish anything; return the files of its work folder."""
 
         def killed(*_: object, **__: object) -> None:
             raise KeyboardInterrupt
@@ -70,14 +70,14 @@ class SmallRun:
                 path.unlink()
 
     def put_back(self, files: dict[str, bytes]) -> None:
-        """Make the work folder anew with these files."""
+        """Create the work folder again, with these files."""
         self.clear()
         self.work.mkdir(mode=0o700)
         for name, data in files.items():
             (self.work / name).write_bytes(data)
 
-    def check_whole(self) -> None:
-        """Refuse an output that lacks a row, and anything beside it that should not be there."""
+    def check_complete(self) -> None:
+        """Check that the output has every row, no secret, and that no work folder is left."""
         rows = self.target.read_text().splitlines()[1:]
         assert [row.split(",")[0] for row in rows] == [str(number) for number in range(ROWS)]
         assert SECRET not in self.target.read_text()

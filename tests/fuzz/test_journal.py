@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 import wordveil as wv
-from wordveil.runs.work import _checksum
+from wordveil.runs.journal import _checksum
 
 from .budget import Budget
 from .mutations import altered, damaged, weighted
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.fuzz
 
 
 def forged(journal: bytes) -> st.SearchStrategy[bytes]:
-    """A journal with a line that says something else, and a checksum that fits."""
+    """A journal with one line changed, and a checksum that matches it."""
     lines = journal.splitlines(keepends=True)
 
     def line(place: int, facts: Any) -> bytes:
@@ -33,13 +33,13 @@ def forged(journal: bytes) -> st.SearchStrategy[bytes]:
 
 
 def folders(files: dict[str, bytes]) -> st.SearchStrategy[tuple[bool, dict[str, bytes]]]:
-    """Work folders with one file damaged; and whether it was made to look sound."""
+    """Work folders with one damaged file, and whether it was forged to look valid."""
     names = sorted(files)
     name = st.sampled_from([*names, "journal", "journal"])
     honest = name.flatmap(
         lambda chosen: damaged([files[chosen]]).map(lambda data: (False, files | {chosen: data}))
     )
-    missing = name.map(lambda chosen: (False, {each: files[each] for each in names if each != chosen}))
+    missing = name.map(lambda chosen: (False, {other: files[other] for other in names if other != chosen}))
     crafty = forged(files["journal"]).map(lambda journal: (True, files | {"journal": journal}))
     return weighted((5, honest), (4, crafty), (1, missing))
 
@@ -57,10 +57,10 @@ def test_journals(
         if isinstance(resumed, wv.WordveilError):
             assert not run.target.exists()
         elif not is_forged:
-            run.check_whole()
-        anew = rules.call(lambda: run(force=True))
-        assert not isinstance(anew, wv.WordveilError), anew
-        run.check_whole()
+            run.check_complete()
+        forced = rules.call(lambda: run(force=True))
+        assert not isinstance(forced, wv.WordveilError), forced
+        run.check_complete()
         return "refused" if isinstance(resumed, wv.WordveilError) else "resumed"
 
     budget.spend(folders(stopped) | folders(at_the_end), example)

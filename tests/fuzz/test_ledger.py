@@ -101,7 +101,7 @@ def test_ledgers(
             assert {path.name for path in folder.iterdir()} == {run.source.name}
         again = rules.call(lambda: run(ledger=ledger, force=True, again=True))
         assert not isinstance(again, wv.WordveilError), again
-        run.check_whole()
+        run.check_complete()
         return "refused" if isinstance(entries, wv.WordveilError) else "read"
 
     budget.spend(weighted((1, damaged([valid])), (2, changes(setting))), example)

@@ -31,8 +31,8 @@ _NAMES: Final = (
     "unsafe-mask", "unsafe-keep", "unsafe-keep-punctuation", "unsafe-keep-case", "unsafe-exempt", "unsafe-keep-nulls",
     "unsafe-seed", "unsafe_seed", "embedding", "source", "config", "help", SECRET, "",
 )  # fmt: skip
-_TOLD: Final = ("text", "keep", "unsafe-exempt")
-"""Columns and paths that are not there are told by the names that the user gave them."""
+_REPORTED: Final = ("text", "keep", "unsafe-exempt")
+"""Errors about missing columns and paths quote the names that the user gave."""
 
 
 def toml(value: Any) -> str:
@@ -47,7 +47,7 @@ def toml(value: Any) -> str:
         case list():
             return f"[{', '.join(map(toml, value))}]"
         case dict():
-            return f"{{{', '.join(f'{json.dumps(key)} = {toml(each)}' for key, each in value.items())}}}"
+            return f"{{{', '.join(f'{json.dumps(key)} = {toml(member)}' for key, member in value.items())}}}"
         case _:
             return json.dumps(value)
 
@@ -58,7 +58,7 @@ def documents() -> st.SearchStrategy[bytes]:
         ["message", "label", "csv", "text", "parquet", 1, 2.5, 0, True, False, 10**6, ["message"]]
     )
     setting = st.tuples(st.sampled_from(_NAMES), st.one_of(usual, st.just(SECRET), odd_values()))
-    allowed = setting.filter(lambda pair: not (pair[0] in _TOLD and SECRET in toml(pair[1])))
+    allowed = setting.filter(lambda pair: not (pair[0] in _REPORTED and SECRET in toml(pair[1])))
     settings = allowed.map(lambda pair: [pair]) | st.lists(
         allowed, max_size=3
     )  # one alone can't hide another
@@ -72,7 +72,7 @@ def document(settings: dict[str, Any]) -> bytes:
 
 def test_settings(budget: Budget, rules: Rules, folder: Path, small: wv.Embedding) -> None:
     source, target, config, vectors = (
-        folder / name for name in ("in.csv", "out.csv", "veil.toml", "small.safetensors")
+        folder / name for name in ("in.csv", "out.csv", "settings.toml", "small.safetensors")
     )
     save_store(small, vectors)
     source.write_text(f"label,message,{SECRET}\nham,tea at {SECRET},1\n")

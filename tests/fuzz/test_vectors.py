@@ -27,7 +27,7 @@ pytestmark = pytest.mark.fuzz
 
 _WORDS: Final = ("cat", "dog", SECRET, "new york")
 _VECTORS: Final = np.arange(12, dtype=np.float32).reshape(4, 3) - 5.5
-_HINTED: Final = ("name", "source")  # what vectors are called may be told
+_HINTED: Final = ("name", "source")  # the names of vectors may be reported
 
 
 def text_file(header: str = "") -> bytes:

@@ -21,7 +21,7 @@ def mechanism() -> wv.Mahalanobis:
 
 
 def test_same_noise_for_every_word_and_float64_sums(mechanism: wv.Mahalanobis) -> None:
-    """Record and replay: what a word is changes neither the noise nor how much of the stream is used."""
+    """The word changes neither the noise nor how much of the stream is used."""
     streams = [wv.insecure_stream(9) for _ in range(3)]
     noise = eigen_noise(mechanism.metric.scales, 3.0, 50, streams[0])
     for word, stream in zip((0, 299), streams[1:], strict=True):
@@ -29,26 +29,31 @@ def test_same_noise_for_every_word_and_float64_sums(mechanism: wv.Mahalanobis) -
         np.testing.assert_array_equal(points, mechanism._places[word] + noise)
         assert points.dtype == np.float64
     states = [
-        (stream._directions.bit_generator.state, stream._radii.bit_generator.state) for stream in streams
+        {kind: generator.bit_generator.state for kind, generator in stream._generators.items()}
+        for stream in streams
     ]
     assert states[0] == states[1] == states[2]
 
 
-def test_the_search_is_handed_the_very_sums(mechanism: wv.Mahalanobis) -> None:
+def test_the_search_gets_the_exact_sums(mechanism: wv.Mahalanobis) -> None:
     class Recorder(BruteSearch):
-        def nearest(self, points: np.ndarray) -> np.ndarray:
+        def _find(self, points: np.ndarray, norms: np.ndarray) -> np.ndarray:
             self.points = points
             return np.zeros(len(points), dtype=np.int64)
 
-    recorder = Recorder(np.zeros((1, 1)))
-    vars(mechanism)["_made_search"] = recorder
+    recorder = Recorder(np.zeros((1, 6)))
+
+    class Recorded(wv.Mahalanobis):
+        _search = property(lambda _: recorder)
+
+    mechanism = Recorded(mechanism.embedding, mechanism.epsilon, mechanism.lam)
     ids = RNG.integers(-1, 300, 100)
     mechanism.perturb_ids(ids, stream=wv.insecure_stream(9))
     assert recorder.points.dtype == np.float64
     np.testing.assert_array_equal(recorder.points, mechanism._noisy_points(ids, wv.insecure_stream(9)))
 
 
-def test_the_words_stand_at_their_rotated_vectors(mechanism: wv.Mahalanobis) -> None:
+def test_places_are_the_rotated_vectors(mechanism: wv.Mahalanobis) -> None:
     places, axes = mechanism._places, mechanism.metric.axes
     np.testing.assert_allclose(places[:-1] @ axes.T, EMB.vectors, atol=1e-12)
     np.testing.assert_allclose(places[-1] @ axes.T, EMB.vectors.mean(axis=0, dtype=np.float64), atol=1e-12)
@@ -68,24 +73,24 @@ def test_the_block_size_changes_no_answer(
     mechanism: wv.Mahalanobis, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = RNG.integers(-1, 300, 500)
-    whole = mechanism.perturb_ids(ids, stream=wv.insecure_stream(4))
+    expected = mechanism.perturb_ids(ids, stream=wv.insecure_stream(4))
     monkeypatch.setattr(SingleSearch, "block", block)
-    np.testing.assert_array_equal(mechanism.perturb_ids(ids, stream=wv.insecure_stream(4)), whole)
+    np.testing.assert_array_equal(mechanism.perturb_ids(ids, stream=wv.insecure_stream(4)), expected)
 
 
-def test_without_a_stream_no_two_calls_are_alike(mechanism: wv.Mahalanobis) -> None:
+def test_without_a_stream_every_call_differs(mechanism: wv.Mahalanobis) -> None:
     ids = np.zeros(200, dtype=int)
     with ThreadPoolExecutor(4) as pool:
         seen = list(pool.map(lambda _: tuple(mechanism.perturb_ids(ids).tolist()), range(20)))
     assert len(set(seen)) == 20
 
 
-def test_a_stream_goes_on_from_call_to_call(mechanism: wv.Mahalanobis) -> None:
+def test_a_stream_continues_from_call_to_call(mechanism: wv.Mahalanobis) -> None:
     stream, ids = wv.insecure_stream(5), np.zeros(100, dtype=int)
     first, second = mechanism.perturb_ids(ids, stream=stream), mechanism.perturb_ids(ids, stream=stream)
     assert (first != second).any()
-    whole = mechanism.perturb_ids(np.zeros(200, dtype=int), stream=wv.insecure_stream(5))
-    np.testing.assert_array_equal(np.concatenate((first, second)), whole)
+    expected = mechanism.perturb_ids(np.zeros(200, dtype=int), stream=wv.insecure_stream(5))
+    np.testing.assert_array_equal(np.concatenate((first, second)), expected)
 
 
 def test_shapes_and_types(mechanism: wv.Mahalanobis) -> None:
@@ -103,7 +108,7 @@ def test_refuses_words_that_are_not_str(mechanism: wv.Mahalanobis, words: list[s
 
 
 @pytest.mark.parametrize("ids", [[-2], [300], [0.0], [True], ["w1"], [2**62]])
-def test_refuses_other_ids_without_showing_them(mechanism: wv.Mahalanobis, ids: list[int]) -> None:
+def test_refuses_bad_ids_without_showing_them(mechanism: wv.Mahalanobis, ids: list[int]) -> None:
     with pytest.raises(wv.ParameterError, match="Word ids must be") as caught:
         mechanism.perturb_ids(ids)
     assert "4611686018427387904" not in str(caught.value)
@@ -158,20 +163,20 @@ def test_equal_words_stay_equal(dim: int) -> None:
 def test_without_a_stream_a_secure_one_is_drawn(
     mechanism: wv.Mahalanobis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[wv.Stream] = []
+    streams: list[wv.Stream] = []
 
     def counted() -> wv.Stream:
-        made.append(wv.secure_stream())
-        return made[-1]
+        streams.append(wv.secure_stream())
+        return streams[-1]
 
     monkeypatch.setattr("wordveil.mechanisms.base.secure_stream", counted)
     mechanism.perturb_ids([0, 1])
-    assert [stream.secure for stream in made] == [True]
+    assert [stream.secure for stream in streams] == [True]
 
 
 def test_frozen(mechanism: wv.Mahalanobis) -> None:
-    for each in (mechanism, pickle.loads(pickle.dumps(mechanism))):
-        for array in (each.metric.scales, each.metric.axes, each.metric.eigenvalues, each._places):
+    for copy in (mechanism, pickle.loads(pickle.dumps(mechanism))):
+        for array in (copy.metric.scales, copy.metric.axes, copy.metric.eigenvalues, copy._places):
             with pytest.raises(ValueError, match="WRITEABLE"):
                 array.flags.writeable = True
     with pytest.raises(dataclasses.FrozenInstanceError):

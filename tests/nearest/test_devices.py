@@ -13,7 +13,7 @@ from wordveil.nearest.devices import check_device, has_gpu
 
 
 class Driver:
-    """A driver that knows of so many devices, or fails."""
+    """A driver that reports that many devices, or fails."""
 
     def __init__(self, count: int, failure: int = 0) -> None:
         self.count, self.failure = count, failure
@@ -27,7 +27,7 @@ class Driver:
 
 
 @pytest.mark.parametrize(
-    ("driver", "installed", "usable", "found"),
+    ("driver", "installed", "usable", "expected"),
     [
         (None, True, True, False),
         (Driver(0), True, True, False),
@@ -37,8 +37,8 @@ class Driver:
         (Driver(2), True, True, True),
     ],
 )
-def test_a_gpu_is_looked_for(
-    driver: Driver | None, installed: bool, usable: bool, found: bool, monkeypatch: pytest.MonkeyPatch
+def test_whether_there_is_a_gpu(
+    driver: Driver | None, installed: bool, usable: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def load(_: str) -> Driver:
         if driver is None:
@@ -50,37 +50,37 @@ def test_a_gpu_is_looked_for(
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: object() if installed else None)
     monkeypatch.setitem(sys.modules, "torch", torch)
     has_gpu.cache_clear()
-    assert has_gpu() is found
+    assert has_gpu() is expected
     has_gpu.cache_clear()
 
 
-@pytest.mark.parametrize("there", [True, False])
-def test_what_is_asked_for_and_what_is_there(
-    there: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("available", [True, False])
+def test_the_command_says_if_there_is_no_gpu(
+    available: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(options, "has_gpu", lambda: there)
+    monkeypatch.setattr(options, "has_gpu", lambda: available)
     assert options.chosen_device("cpu") == "cpu"
     assert options.chosen_device("auto") == "auto"
     assert capsys.readouterr().err == ""
-    assert options.chosen_device("cuda") == ("cuda" if there else "cpu")
-    told = capsys.readouterr().err
-    assert told.count("\n") == (0 if there else 1)
+    assert options.chosen_device("cuda") == ("cuda" if available else "cpu")
+    message = capsys.readouterr().err
+    assert message.count("\n") == (0 if available else 1)
 
 
-def test_a_gpu_is_used_where_it_is(glove: wv.Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Any] = []
+def test_a_gpu_is_used_if_there_is_one(glove: wv.Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched_rows: list[Any] = []
     monkeypatch.setattr(automatic, "has_gpu", lambda: True)
 
     class OnGpu(BruteSearch):
         def __init__(self, rows: Any) -> None:
-            made.append(rows)
+            searched_rows.append(rows)
 
     monkeypatch.setattr(automatic, "TorchSearch", OnGpu)
     rows = glove.vectors[:2000].astype(float)
     assert isinstance(AutomaticSearch(rows, "auto").prepare(10**6), OnGpu)
     assert isinstance(AutomaticSearch(rows, "cuda").prepare(10**6), OnGpu)
     assert not isinstance(AutomaticSearch(rows, "cpu").prepare(10**6), OnGpu)
-    assert len(made) == 2
+    assert len(searched_rows) == 2
 
 
 def test_other_devices_are_refused(glove: wv.Embedding) -> None:
@@ -88,4 +88,4 @@ def test_other_devices_are_refused(glove: wv.Embedding) -> None:
     with pytest.raises(
         wv.ParameterError, match="'device' parameter of Mahalanobis must be one of auto, cpu, cuda"
     ):
-        wv.Mahalanobis(glove, 1.0, device="tpu")  # type: ignore[arg-type]  # that is the point
+        wv.Mahalanobis(glove, 1.0, device="tpu")  # type: ignore[arg-type]  # that is the test

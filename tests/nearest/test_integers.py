@@ -1,4 +1,4 @@
-"""Products of integers: exact at their extremes, and never assumed to be."""
+"""Products of integers are exact for extreme numbers, and this is tested before they are used."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def test_a_product_of_floats() -> None:
 
 
 def saturating(most: int) -> type:
-    """A product whose sums of two neighbours stop at 16 bits, as on some processors."""
+    """A product whose sums of two neighbours saturate, as they do at 16 bits on some processors."""
 
     class Saturating(IntegerProduct):
         def __init__(self, codes: NDArray[np.int8]) -> None:
@@ -47,14 +47,14 @@ def saturating(most: int) -> type:
 
 
 @pytest.mark.parametrize(("most", "limit"), [(1 << 30, 127), ((1 << 15) - 1, 63), (1 << 12, 0)])
-def test_saturation_is_found(most: int, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_saturation_is_detected(most: int, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(integers, "IntegerProduct", saturating(most))
     largest_code.cache_clear()
     assert largest_code(300) == limit
     largest_code.cache_clear()
 
 
-def test_what_cannot_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_dimensions_or_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
     assert largest_code(60_001) == 0
 
     def absent(*_: Any) -> Any:

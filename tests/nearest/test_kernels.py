@@ -1,4 +1,4 @@
-"""What is compiled does what its source says; without a folder to keep it in, it is compiled anew."""
+"""The compiled loops give the same results as their source, with or without a cache folder."""
 
 from typing import Any
 
@@ -19,9 +19,9 @@ def test_compiled_and_plain_give_the_same(monkeypatch: pytest.MonkeyPatch) -> No
     calls: list[str] = []
 
     def plain(name: str) -> Any:
-        def call(*given: Any) -> Any:
+        def call(*arguments: Any) -> Any:
             calls.append(name)
-            return getattr(kernels, f"_{name}")(*given)
+            return getattr(kernels, f"_{name}")(*arguments)
 
         return call
 
@@ -33,15 +33,15 @@ def test_compiled_and_plain_give_the_same(monkeypatch: pytest.MonkeyPatch) -> No
     assert {"collect", "resolve"} == set(calls)
 
 
-def test_without_a_folder_to_keep_it_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     real = numba.njit
 
-    def picky(*given: Any, cache: bool = False, **options: Any) -> Any:
+    def without_cache(*arguments: Any, cache: bool = False, **options: Any) -> Any:
         if cache:
             raise RuntimeError("no locator available")
-        return real(*given, **options)
+        return real(*arguments, **options)
 
-    monkeypatch.setattr(numba, "njit", picky)
+    monkeypatch.setattr(numba, "njit", without_cache)
 
     def twice(values: NDArray[np.float64]) -> NDArray[np.float64]:
         return values + values

@@ -8,19 +8,19 @@ from wordveil.nearest.threads import Scratch, in_threads, one_thread
 
 
 def names_of(most: int) -> set[str]:
-    left, seen, lock = list(range(20)), set(), threading.Lock()
+    remaining, seen, lock = list(range(20)), set(), threading.Lock()
 
     def work() -> bool:
         with lock:
-            if not left:
+            if not remaining:
                 return False
-            left.pop()
+            remaining.pop()
         seen.add(threading.current_thread().name)
         time.sleep(0.002)
         return True
 
     in_threads(work, most)
-    assert not left
+    assert not remaining
     return seen
 
 
@@ -36,17 +36,17 @@ def test_several_threads_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_work_within_work_stays_in_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "all_cores", lambda: 3)
-    found, left = [], [1, 2, 3]
+    thread_counts, remaining = [], [1, 2, 3]
 
     def work() -> bool:
-        if not left:
+        if not remaining:
             return False
-        left.pop()
-        found.append(len(names_of(10)))
+        remaining.pop()
+        thread_counts.append(len(names_of(10)))
         return True
 
     in_threads(work, 3)
-    assert found == [1, 1, 1]
+    assert thread_counts == [1, 1, 1]
 
 
 def test_an_error_in_any_thread_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,11 +67,11 @@ def test_an_error_in_any_thread_ends_the_work(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_scratch_memory_is_each_threads_own() -> None:
-    scratch, found = Scratch(), []
-    mine = scratch.array("a", 10, float)
-    assert scratch.array("a", 5, float) is mine
+    scratch, from_other = Scratch(), []
+    from_this = scratch.array("a", 10, float)
+    assert scratch.array("a", 5, float) is from_this
     assert len(scratch.array("a", 20, float)) == 20
-    other = threading.Thread(target=lambda: found.append(scratch.array("a", 5, float)))
+    other = threading.Thread(target=lambda: from_other.append(scratch.array("a", 5, float)))
     other.start()
     other.join()
-    assert found[0] is not scratch.array("a", 5, float)
+    assert from_other[0] is not scratch.array("a", 5, float)

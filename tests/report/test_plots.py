@@ -13,7 +13,7 @@ from wordveil.report.plots import contour, draw_noise
 
 @pytest.mark.parametrize("lam", [0.0, 1.0])
 def test_a_contour_holds_its_share_of_the_noise(glove: wv.Embedding, lam: float) -> None:
-    """n = 50,000 draws: the share inside of the contour is within 5 standard errors (0.011) of what it says."""
+    """n = 50,000 draws: the share inside the contour is within 5 standard errors (0.011) of the stated one."""
     metric = wv.Metric.from_embedding(glove.project(2), lam)
     noise = wv.sample_noise(metric, 3.0, 50_000, wv.insecure_stream(1))
     for share in (0.5, 0.9):
@@ -22,7 +22,7 @@ def test_a_contour_holds_its_share_of_the_noise(glove: wv.Embedding, lam: float)
         assert abs((np.asarray(metric.norm(noise)) < border[0]).mean() - share) < 0.012
 
 
-def test_pictures(glove: wv.Embedding, tmp_path: Path) -> None:
+def test_file_formats(glove: wv.Embedding, tmp_path: Path) -> None:
     for name, magic in (("a.png", b"\x89PNG"), ("a.svg", b"<?xml")):
         draw_noise(glove, 3.0, 1.0, ["king", "monday"], (1, 30), tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(magic)
@@ -34,7 +34,7 @@ EIGHT = [*FIVE, "queen", "tuesday", "hardware"]
 
 @pytest.fixture
 def figures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The figures that are saved from here on, none of them written."""
+    """The figures that the test saves; none is written."""
     saved: list[Any] = []
     monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: saved.append(figure))
     return saved
@@ -60,7 +60,7 @@ def test_labels_cover_nothing(
 ) -> None:
     draw_noise(glove, epsilon, lam, words, axes, Path("a.png"))
     (figure,) = figures
-    for dpi in (72, 150):  # those of an SVG and of a PNG
+    for dpi in (72, 150):  # the resolutions of an SVG and of a PNG
         figure.dpi = dpi
         figure.draw_without_rendering()
         for panel in figure.axes:
@@ -68,7 +68,7 @@ def test_labels_cover_nothing(
 
 
 def check_panel(panel: Any, words: int) -> None:
-    """Labels touch no contour and no other label, and the panel holds all labels and all contours."""
+    """Labels touch no contour and no other label, and the panel contains all labels and contours."""
     boxes = [text.get_window_extent() for text in panel.texts]
     contours = [line.get_transform().transform_path(line.get_path()) for line in panel.lines]
     assert (len(boxes), len(contours)) == (words, 2 * words)
@@ -101,20 +101,20 @@ def test_a_long_word_is_cut(figures: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "axes", "told"),
+    ("name", "axes", "message"),
     [
         ("a.pdf", (1, 2), ".png or .svg"),
         ("a.png", (1, 1), "two different"),
         ("a.png", (0, 1), "two different"),
-        ("a.png", (1, 301), "of 1 to 300"),
+        ("a.png", (1, 301), "from 1 to 300"),
     ],
 )
-def test_refuses(glove: wv.Embedding, tmp_path: Path, name: str, axes: tuple[int, int], told: str) -> None:
-    with pytest.raises(wv.ParameterError, match=told):
+def test_refuses(glove: wv.Embedding, tmp_path: Path, name: str, axes: tuple[int, int], message: str) -> None:
+    with pytest.raises(wv.ParameterError, match=message):
         draw_noise(glove, 3.0, 1.0, ["king"], axes, tmp_path / name)
 
 
-def test_without_the_extra_one_line_says_what_to_install(
+def test_without_the_extra_the_error_says_what_to_install(
     glove: wv.Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)

@@ -1,9 +1,9 @@
-"""Kills a run at each of its system calls in turn, lets another go on, and prints what came of it, as JSON.
+"""Kills a run at each of its system calls in turn, resumes it, and prints the results as JSON.
 
     python crash_driver.py FOLDER FORMAT
 
-Each run is a process of its own, which kills itself (SIGKILL) at the n-th call that touches the disk. So every
-point at which the world can see a half of something is tried, and not only those that chance would hit.
+Each run is a separate process, which kills itself (SIGKILL) at the n-th call that touches the disk. So every
+point at which something half-written could be seen is tried, not only those that chance would hit.
 """
 
 import json
@@ -25,13 +25,13 @@ from wordveil.tables import base, parquet
 ROWS = 60
 CALLS = ("fsync", "replace", "rename", "link", "unlink", "mkdir", "rmdir", "truncate", "open")
 WORDS = ["tea", "at", "noon", "please", "call", "me", "now", "on", "the", "red", "house"]
-VEIL = wv.Perturber(
+PERTURBER = wv.Perturber(
     wv.Laplace(wv.Embedding(WORDS, np.random.default_rng(1).normal(size=(11, 3)), public=True), 0.1)
 )
 
 
 def in_child(act: Callable[[], None]) -> int:
-    """Return how a process ended that did `act`: 0, or the signal or code it ended with."""
+    """Run a function in a child process; return 0, or the signal or exit code that ended it."""
     child = os.fork()
     if child == 0:
         try:
@@ -46,20 +46,20 @@ def in_child(act: Callable[[], None]) -> int:
 
 
 def killing_at(number: int) -> None:
-    """From now on, kill this process at that call, before or after it is done."""
+    """Kill this process at that call from now on; the points before and after a call have numbers of their own."""
     count = 0
 
     def counted(real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*given: Any, **named: Any) -> Any:
+        def call(*args: Any, **options: Any) -> Any:
             nonlocal count
             count += 1
             if count == number:
                 os.kill(os.getpid(), signal.SIGKILL)
-            done = real(*given, **named)
+            result = real(*args, **options)
             count += 1
             if count == number:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return done
+            return result
 
         return call
 
@@ -72,10 +72,8 @@ def main() -> None:
     run_module._COMMIT_SECONDS = 0.0  # type: ignore[misc]
     for module in (base, parquet):
         vars(module)["CHUNK_ROWS"] = 10
-    source, target = folder / f"in.{suffix}", folder / f"out.{suffix}"
+    source = folder / f"in.{suffix}"
     write(source, suffix)
-    ledger = wv.Ledger(folder / "ledger.sqlite")
-    options: dict[str, Any] = {"perturber": VEIL, "text": "m", "keep": "n", "workers": 1, "ledger": ledger}
     results = []
     for number in range(1, 10_000):
         for path in folder.iterdir():
@@ -83,46 +81,51 @@ def main() -> None:
                 shutil.rmtree(path)
             elif path != source:
                 path.unlink()
-
-        def first(number: int = number) -> None:
-            killing_at(number)
-            wv.perturb_file(source, target, **options)
-
-        ended = in_child(first)
-        committed = committed_bytes(folder, suffix)
-        early = target.exists() and not complete(target, suffix)
-
-        def second() -> None:
-            counts = count_rows()
-            # A run that published everything and was killed then has nothing to resume.
-            run = wv.perturb_file(source, target, resume=True, force=not left(folder, suffix), **options)
-            (folder / "done.json").write_text(json.dumps([counts[0], run.resumed_rows]))
-
-        whole_before = target.exists() and not left(folder, suffix)
-        again = 0 if ended == 0 or whole_before else in_child(second)
-        redone, resumed = (
-            json.loads((folder / "done.json").read_text()) if (folder / "done.json").exists() else (0, ROWS)
-        )
-        results.append(
-            {
-                "number": number,
-                "ended": ended,
-                "again": again,
-                "early": early,
-                "complete": complete(target, suffix),
-                "prefix": suffix == "parquet" or target.read_bytes().startswith(committed),
-                "redone": redone + resumed == ROWS,
-                "committed": len(committed),
-                "entries": [entry.outcome for entry in ledger.entries()],
-                "left": left(folder, suffix),
-                "manifest": json.loads((folder / f"out.{suffix}.manifest.json").read_text())["output"][
-                    "rows"
-                ],
-            }
-        )
-        if ended == 0:
+        results.append(killed_and_resumed(number, folder, suffix))
+        if results[-1]["ended"] == 0:
             break
     print(json.dumps(results))
+
+
+def killed_and_resumed(number: int, folder: Path, suffix: str) -> dict[str, Any]:
+    """Kill a run at that call, resume it, and return what can be seen of both."""
+    source, target = folder / f"in.{suffix}", folder / f"out.{suffix}"
+    ledger = wv.Ledger(folder / "ledger.sqlite")
+    options: dict[str, Any] = {
+        "perturber": PERTURBER, "text": "m", "keep": "n", "workers": 1, "ledger": ledger,
+    }  # fmt: skip
+
+    def first() -> None:
+        killing_at(number)
+        wv.perturb_file(source, target, **options)
+
+    def second() -> None:
+        counts = count_rows()
+        # A run that published everything and was killed then has nothing to resume.
+        run = wv.perturb_file(source, target, resume=True, force=not left(folder, suffix), **options)
+        (folder / "done.json").write_text(json.dumps([counts[0], run.resumed_rows]))
+
+    ended = in_child(first)
+    committed = committed_bytes(folder, suffix)
+    early = target.exists() and not complete(target, suffix)
+    complete_before = target.exists() and not left(folder, suffix)
+    again = 0 if ended == 0 or complete_before else in_child(second)
+    done = folder / "done.json"
+    redone, resumed = json.loads(done.read_text()) if done.exists() else (0, ROWS)
+    manifest = json.loads((folder / f"out.{suffix}.manifest.json").read_text())
+    return {
+        "number": number,
+        "ended": ended,
+        "again": again,
+        "early": early,
+        "complete": complete(target, suffix),
+        "prefix": suffix == "parquet" or target.read_bytes().startswith(committed),
+        "redone": redone + resumed == ROWS,
+        "committed": len(committed),
+        "entries": [entry.outcome for entry in ledger.entries()],
+        "left": left(folder, suffix),
+        "manifest": manifest["output"]["rows"],
+    }
 
 
 def left(folder: Path, suffix: str) -> bool:
@@ -130,7 +133,7 @@ def left(folder: Path, suffix: str) -> bool:
 
 
 def committed_bytes(folder: Path, suffix: str) -> bytes:
-    """Return what the journal of a killed run says is safe."""
+    """Return the bytes that the journal of a killed run says are safe."""
     work = folder / f".out.{suffix}.wordveil"
     size = 0
     if (work / "journal").exists():
@@ -145,9 +148,9 @@ def count_rows() -> list[int]:
     counts = [0]
     real = engines_base.perturbed_texts
 
-    def counted(*given: Any) -> Any:
-        counts[0] += len(given[-1]["m"])
-        return real(*given)
+    def counted(*args: Any) -> Any:
+        counts[0] += len(args[-1]["m"])
+        return real(*args)
 
     from wordveil.engines import local
 
@@ -167,7 +170,7 @@ def write(path: Path, suffix: str) -> None:
 
 
 def complete(path: Path, suffix: str) -> bool:
-    """Say whether every row is there once, in order, with all of its words."""
+    """Return whether every row is there once, in order, with all of its words."""
     if not path.exists():
         return False
     if suffix == "parquet":

@@ -1,4 +1,4 @@
-"""A work folder that is not as a run left it: noticed, told in one line, and forgotten with force."""
+"""A damaged work folder is noticed and refused in one line; force starts over."""
 
 import json
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import pytest
 import wordveil as wv
 from wordveil.runs import publishing
 from wordveil.runs import run as run_module
-from wordveil.runs.work import _checksum
+from wordveil.runs.journal import _checksum
 
 ROWS = 6000
 
@@ -18,10 +18,10 @@ ROWS = 6000
 class Run:
     """A run over 6,000 rows, and the work folder that it leaves when it is stopped."""
 
-    def __init__(self, folder: Path, veil: wv.Perturber) -> None:
+    def __init__(self, folder: Path, perturber: wv.Perturber) -> None:
         self.source, self.target = folder / "in.csv", folder / "out.csv"
         self.work = folder / ".out.csv.wordveil"
-        self.options: dict[str, Any] = {"perturber": veil, "text": "m", "keep": "n", "workers": 1}
+        self.options: dict[str, Any] = {"perturber": perturber, "text": "m", "keep": "n", "workers": 1}
         self.source.write_text("n,m\n" + "".join(f"{i},tea at noon\n" for i in range(ROWS)))
 
     def __call__(self, **more: Any) -> wv.FileRun:
@@ -50,7 +50,7 @@ def run(tmp_path: Path, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def check_refused(run: Run) -> None:
-    """It is refused with and without --resume; with --force it always goes through."""
+    """Refused with --resume; with --force the run always succeeds."""
     with pytest.raises(wv.IntegrityError, match=r"is damaged\. Hint: --force") as caught:
         run(resume=True)
     assert "\n" not in str(caught.value)
@@ -61,7 +61,7 @@ def check_refused(run: Run) -> None:
 
 
 @pytest.mark.parametrize("at", [0, 1, 2000, -1])
-def test_bytes_inside_of_the_part(run: Run, at: int) -> None:
+def test_a_flipped_bit_in_the_part(run: Run, at: int) -> None:
     run.stop()
     part = bytearray((run.work / "part").read_bytes())
     part[at] ^= 1
@@ -69,8 +69,8 @@ def test_bytes_inside_of_the_part(run: Run, at: int) -> None:
     check_refused(run)
 
 
-def test_a_block_of_zeros_inside_of_the_part(run: Run) -> None:
-    """As a disk leaves them that lost a page: once they came out with a matching SHA-256."""
+def test_a_block_of_zeros_in_the_part(run: Run) -> None:
+    """As a disk leaves them that lost a page. An early version published them, with a matching SHA-256."""
     run.stop()
     with (run.work / "part").open("r+b") as file:
         file.seek(4096)
@@ -92,7 +92,7 @@ def test_damage_after_the_last_commit(run: Run, name: str, monkeypatch: pytest.M
     check_refused(run)
 
 
-def test_damage_while_the_run_goes_on(run: Run) -> None:
+def test_damage_during_the_run(run: Run) -> None:
     def watch(rows: int, words: int, share: float) -> None:
         if rows == 4096:
             with (run.work / "part").open("r+b") as file:
@@ -105,7 +105,7 @@ def test_damage_while_the_run_goes_on(run: Run) -> None:
 
 
 def altered(kind: str, **changes: Any) -> Callable[[Run], None]:
-    """Change members of the first line of that kind, with a checksum that fits."""
+    """Change members of the first line of that kind, and make its checksum match."""
 
     def damage(run: Run) -> None:
         lines = run.lines
@@ -172,7 +172,7 @@ def test_a_folder_where_a_file_should_be(run: Run, name: str) -> None:
     assert run(force=True).rows == ROWS
 
 
-def test_a_line_that_was_cut_off_was_never_committed(run: Run) -> None:
+def test_a_truncated_line_was_never_committed(run: Run) -> None:
     run.stop()
     journal = run.work / "journal"
     journal.write_bytes(journal.read_bytes()[:-5])
@@ -181,7 +181,7 @@ def test_a_line_that_was_cut_off_was_never_committed(run: Run) -> None:
 
 
 def test_two_runs_over_the_same_input_have_nothing_in_common_on_disk(run: Run) -> None:
-    """A constant salt, or none, would let anyone who has the folder test guesses of the input once for all."""
+    """A constant salt, or none, would let anyone who has the folder test guesses of the input for all runs at once."""
     headers = []
     for _ in range(2):
         run.stop()
@@ -204,8 +204,8 @@ def test_a_symbolic_link_for_a_lock(run: Run, more: dict[str, bool], tmp_path: P
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_rows_that_the_input_does_not_have(run: Run) -> None:
-    """A journal that says more than there is would publish what it has as if it were all."""
+def test_more_committed_rows_than_the_input_has(run: Run) -> None:
+    """If this were accepted, an incomplete output would be published as if it were complete."""
     run.stop()
     lines = run.lines
     kind, facts, _ = json.loads(lines[-1])

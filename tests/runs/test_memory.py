@@ -1,4 +1,4 @@
-"""Memory does not grow with the number of rows, however wide they are or however far they are padded."""
+"""Memory does not grow with the number of rows, even if they are very wide or padded very far."""
 
 import json
 import subprocess
@@ -12,14 +12,16 @@ import pytest
 
 WIDE = "x" * (1 << 20)
 LIMIT = 400 << 20
-pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells it there")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="only Linux has /proc/self/status"
+)
 COMMAND = """
 import sys
 import wordveil as wv
 source, target, keep, pad_to = sys.argv[1:]
 emb = wv.load_embedding().project(10)
-veil = wv.Perturber(wv.Laplace(emb, 6.0), wv.Policy(pad_to=int(pad_to) if pad_to else None))
-run = wv.perturb_file(source, target, perturber=veil, text="message", keep=keep.split())
+perturber = wv.Perturber(wv.Laplace(emb, 6.0), wv.Policy(pad_to=int(pad_to) if pad_to else None))
+run = wv.perturb_file(source, target, perturber=perturber, text="message", keep=keep.split())
 # The high-water mark of this process alone: that of wait4 includes what its parent had when it was forked.
 print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
 """
@@ -46,7 +48,7 @@ def parquet(path: Path, rows: int) -> None:
 
 
 def peak(source: Path, keep: str, pad_to: str = "") -> int:
-    """Return the most memory that a process of its own ever had, in bytes."""
+    """Return the peak memory of a separate process, in bytes."""
     target = source.with_name(f"out{source.suffix}")
     target.unlink(missing_ok=True)
     for beside in source.parent.glob("out.*.json"):
@@ -57,13 +59,13 @@ def peak(source: Path, keep: str, pad_to: str = "") -> int:
 
 
 def parquet_of_one_value(path: Path, rows: int) -> None:
-    """Stored once, and repeated: the file is small, whatever it says of its sizes."""
+    """One value, stored once and repeated: the file is much smaller than the sizes that it states."""
     table = pa.table({"message": ["book a flight"] * rows, "wide": [WIDE] * rows})
     pq.write_table(table, path.with_suffix(".parquet"))
 
 
 def parquet_of_all_sizes(path: Path, rows: int) -> None:
-    """Small records by the thousand, then large ones, in one row group."""
+    """Thousands of small records, then large ones, in one row group."""
     wide = ["x"] * 50_000 + [f"{i}{WIDE}" for i in range(rows)]
     table = pa.table({"message": ["book a flight"] * len(wide), "wide": wide})
     pq.write_table(
@@ -76,7 +78,7 @@ def parquet_of_all_sizes(path: Path, rows: int) -> None:
 
 
 @pytest.mark.parametrize("write", [parquet_of_one_value, parquet_of_all_sizes])
-def test_parquet_whose_sizes_mislead(write: Callable[[Path, int], None], tmp_path: Path) -> None:
+def test_parquet_with_misleading_sizes(write: Callable[[Path, int], None], tmp_path: Path) -> None:
     write(tmp_path / "in", 250)
     # Pages of the input are decoded as a whole, and those of mixed sizes are large; it was 1.9 GB and more.
     assert peak(tmp_path / "in.parquet", "wide") < LIMIT + (200 << 20)
@@ -94,7 +96,7 @@ def test_records_of_a_mebibyte(write: Callable[[Path, int], None], keep: str, tm
     assert many < few + (60 << 20)  # 200 records more would show
 
 
-def test_texts_that_are_padded_very_far(tmp_path: Path) -> None:
+def test_texts_padded_very_far(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text("message\n" + "tea\n" * 8)
     few = peak(source, "", "100000")

@@ -1,4 +1,4 @@
-"""Missing texts under padding: in every format, nobody can tell them from empty ones."""
+"""Missing texts under padding look like empty ones, in every format."""
 
 import json
 from pathlib import Path
@@ -32,23 +32,23 @@ def lengths(texts: list[str | None]) -> list[int | None]:
     return [None if text is None else len(text.split()) for text in texts]
 
 
-def through_json(veil: wv.Perturber, folder: Path) -> list[str | None]:
+def through_json(perturber: wv.Perturber, folder: Path) -> list[str | None]:
     (folder / "in.jsonl").write_text("".join(json.dumps({"m": text}) + "\n" for text in TEXTS))
-    run = wv.perturb_file(folder / "in.jsonl", folder / "out.jsonl", perturber=veil, text="m")
+    run = wv.perturb_file(folder / "in.jsonl", folder / "out.jsonl", perturber=perturber, text="m")
     assert json.loads(run.private.read_text())["nulls"] == 1
     return [json.loads(line)["m"] for line in run.output.read_text().splitlines()]
 
 
-def through_parquet(veil: wv.Perturber, folder: Path) -> list[str | None]:
+def through_parquet(perturber: wv.Perturber, folder: Path) -> list[str | None]:
     pq.write_table(pa.table({"m": TEXTS}), folder / "in.parquet")
-    run = wv.perturb_file(folder / "in.parquet", folder / "out.parquet", perturber=veil, text="m")
+    run = wv.perturb_file(folder / "in.parquet", folder / "out.parquet", perturber=perturber, text="m")
     assert json.loads(run.private.read_text())["nulls"] == 1
     texts: list[str | None] = pq.read_table(run.output)["m"].to_pylist()
     return texts
 
 
-def through_frame(veil: wv.Perturber, frame: Any) -> list[str | None]:
-    private = wv.perturb_frame(frame, perturber=veil, text="m")["m"]
+def through_frame(perturber: wv.Perturber, frame: Any) -> list[str | None]:
+    private = wv.perturb_frame(frame, perturber=perturber, text="m")["m"]
     values = private.to_pylist() if hasattr(private, "to_pylist") else private.to_list()
     return [None if value is None or value != value else value for value in values]
 
@@ -56,9 +56,9 @@ def through_frame(veil: wv.Perturber, frame: Any) -> list[str | None]:
 WAYS: dict[str, Any] = {
     "json": through_json,
     "parquet": through_parquet,
-    "pandas": lambda veil, _: through_frame(veil, pd.DataFrame({"m": TEXTS})),
-    "polars": lambda veil, _: through_frame(veil, pl.DataFrame({"m": TEXTS})),
-    "arrow": lambda veil, _: through_frame(veil, pa.table({"m": TEXTS})),
+    "pandas": lambda perturber, _: through_frame(perturber, pd.DataFrame({"m": TEXTS})),
+    "polars": lambda perturber, _: through_frame(perturber, pl.DataFrame({"m": TEXTS})),
+    "arrow": lambda perturber, _: through_frame(perturber, pa.table({"m": TEXTS})),
 }
 
 
@@ -69,18 +69,18 @@ def test_nulls_are_padded_like_empty_texts(way: str, padded: wv.Perturber, tmp_p
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_they_are_kept_only_by_an_unsafe_choice(way: str, keeping: wv.Perturber, tmp_path: Path) -> None:
+def test_nulls_are_kept_only_by_an_unsafe_choice(way: str, keeping: wv.Perturber, tmp_path: Path) -> None:
     assert lengths(WAYS[way](keeping, tmp_path)) == [LENGTH, None, LENGTH, LENGTH]
     assert "which texts are missing" in keeping.guarantee.not_covered
     assert "which texts are empty or missing" in keeping.guarantee.not_covered
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_without_padding_they_stay_null(way: str, noisy: wv.Perturber, tmp_path: Path) -> None:
+def test_without_padding_nulls_stay_null(way: str, noisy: wv.Perturber, tmp_path: Path) -> None:
     assert lengths(WAYS[way](noisy, tmp_path)) == [0, None, 3, 8]
 
 
-def test_an_absent_member_can_not_be_told_from_an_empty_one(padded: wv.Perturber, tmp_path: Path) -> None:
+def test_an_absent_member_looks_like_an_empty_one(padded: wv.Perturber, tmp_path: Path) -> None:
     """Not by its absence, and not by its place in the object either."""
     records = [{"k": 1, "m": "tea"}, {"k": 2}, {"m": None, "k": 3}, {"k": 4, "m": ""}]
     (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
@@ -91,12 +91,12 @@ def test_an_absent_member_can_not_be_told_from_an_empty_one(padded: wv.Perturber
     assert lengths([record["m"] for record in got]) == [LENGTH] * 4
 
 
-def test_a_parquet_column_without_any_value_gets_some(padded: wv.Perturber, tmp_path: Path) -> None:
+def test_a_parquet_column_of_nulls_is_padded(padded: wv.Perturber, tmp_path: Path) -> None:
     pq.write_table(pa.table({"m": pa.nulls(3)}), tmp_path / "in.parquet")
     run = wv.perturb_file(tmp_path / "in.parquet", tmp_path / "out.parquet", perturber=padded, text="m")
     assert lengths(pq.read_table(run.output)["m"].to_pylist()) == [LENGTH] * 3
 
 
-def test_the_choice_is_for_padding_alone() -> None:
+def test_unsafe_keep_nulls_needs_padding() -> None:
     with pytest.raises(wv.ParameterError, match="unsafe_keep_nulls is for pad_to"):
         wv.Policy(unsafe_keep_nulls=True)

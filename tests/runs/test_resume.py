@@ -1,4 +1,4 @@
-"""A run that is stopped, at any point and in any way, and the one that goes on from there."""
+"""Runs that are stopped, at any point and in any way, and then resumed."""
 
 import json
 import os
@@ -16,7 +16,7 @@ import pytest
 
 import wordveil as wv
 from wordveil.runs import run as run_module
-from wordveil.runs.work import Work
+from wordveil.runs.journal import Journal
 
 DRIVER = Path(__file__).parent / "crash_driver.py"
 SCRIPT = shutil.which("wordveil", path=str(Path(sys.executable).parent)) or "wordveil is not installed"
@@ -68,7 +68,7 @@ def stopped(tmp_path: Path, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch
     return options
 
 
-def test_it_goes_on_from_the_last_commit(tmp_path: Path, stopped: dict[str, Any]) -> None:
+def test_a_run_is_resumed_after_the_last_commit(tmp_path: Path, stopped: dict[str, Any]) -> None:
     part = (tmp_path / ".out.csv.wordveil" / "part").read_bytes()
     run = wv.perturb_file(tmp_path / "in.csv", tmp_path / "out.csv", resume=True, **stopped)
     assert (run.rows, run.resumed_rows, run.words) == (ROWS, 2048, 3 * ROWS)
@@ -81,7 +81,7 @@ def test_it_goes_on_from_the_last_commit(tmp_path: Path, stopped: dict[str, Any]
     ]  # fmt: skip
 
 
-def test_without_resume_it_is_told_of(tmp_path: Path, stopped: dict[str, Any]) -> None:
+def test_a_stopped_run_is_reported_without_resume(tmp_path: Path, stopped: dict[str, Any]) -> None:
     with pytest.raises(wv.ParameterError, match=r"stopped after 2,048 rows\. Hint: --resume .* --force"):
         wv.perturb_file(tmp_path / "in.csv", tmp_path / "out.csv", **stopped)
     run = wv.perturb_file(tmp_path / "in.csv", tmp_path / "out.csv", force=True, **stopped)
@@ -89,7 +89,7 @@ def test_without_resume_it_is_told_of(tmp_path: Path, stopped: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("what", ["content", "epsilon", "policy", "columns", "layout", "seed"])
-def test_only_the_same_run_goes_on(
+def test_only_the_same_run_is_resumed(
     what: str, tmp_path: Path, stopped: dict[str, Any], small: wv.Embedding
 ) -> None:
     match what:
@@ -107,7 +107,7 @@ def test_only_the_same_run_goes_on(
             stopped["layout"] = wv.Layout(quotes=False)
         case "seed":
             stopped["key"] = wv.insecure_key(1)
-    with pytest.raises(wv.ParameterError, match="had another input or other settings"):
+    with pytest.raises(wv.ParameterError, match="had a different input or different settings"):
         wv.perturb_file(tmp_path / "in.csv", tmp_path / "out.csv", resume=True, **stopped)
     assert (tmp_path / ".out.csv.wordveil" / "part").exists()
 
@@ -118,14 +118,14 @@ def test_a_damaged_part_is_noticed(tmp_path: Path, stopped: dict[str, Any]) -> N
         wv.perturb_file(tmp_path / "in.csv", tmp_path / "out.csv", resume=True, **stopped)
 
 
-def test_a_line_of_the_journal_that_was_cut_off_is_no_commit(tmp_path: Path, stopped: dict[str, Any]) -> None:
+def test_a_truncated_line_of_the_journal_is_not_a_commit(tmp_path: Path, stopped: dict[str, Any]) -> None:
     journal = tmp_path / ".out.csv.wordveil" / "journal"
     journal.write_bytes(journal.read_bytes()[:-5])
     run = wv.perturb_file(tmp_path / "in.csv", tmp_path / "out.csv", resume=True, **stopped)
     assert (run.rows, run.resumed_rows) == (ROWS, 1024)
 
 
-def test_with_nothing_to_resume_it_begins_anew(tmp_path: Path, same: wv.Perturber) -> None:
+def test_with_nothing_to_resume_a_new_run_starts(tmp_path: Path, same: wv.Perturber) -> None:
     (tmp_path / "in.txt").write_text("tea\n")
     for resumed in (0, 1):
         run = wv.perturb_file(tmp_path / "in.txt", tmp_path / "out.txt", perturber=same, resume=True)
@@ -177,14 +177,14 @@ def test_signals_at_random_moments(signal_: signal.Signals, command: list[str], 
             time.sleep(0.01)
         time.sleep(random.random() * 0.3)
         process.send_signal(signal_)
-        _, told = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=60)
     if process.returncode != 0:
         assert not (tmp_path / "out.csv").exists()
         part = (tmp_path / ".out.csv.wordveil" / "part").read_bytes()
         if signal_ == signal.SIGINT:
             assert process.returncode == 130
-            assert b"rows are done; --resume goes on from there" in told
-            assert told.endswith(b"wordveil: stopped.\n")
+            assert b"rows are done; --resume continues from there" in errors
+            assert errors.endswith(b"wordveil: stopped.\n")
         done = subprocess.run([*command, "--resume"], capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
         assert "of them before" in done.stdout or "was complete already" in done.stdout
@@ -201,7 +201,7 @@ def test_a_full_disk(command: list[str], tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 1
     assert "File too large. " in done.stderr
-    assert "rows are done. Hint: --resume goes on from there." in done.stderr
+    assert "rows are done. Hint: --resume continues from there." in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "out.csv").exists()
     done = subprocess.run([*command, "--resume"], capture_output=True, text=True)
@@ -210,10 +210,10 @@ def test_a_full_disk(command: list[str], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["remove", "rmdir", "after"])
-def test_resume_after_everything_was_done_says_so(
+def test_resume_after_everything_was_published(
     where: str, tmp_path: Path, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Killed between publishing and its end: the output is there, and nothing is to be done."""
+    """Killed after publishing, before it could report success: nothing is left to do."""
     source = tmp_path / "in.csv"
     source.write_text("m\n" + "tea\n" * 10)
     options: dict[str, Any] = {"perturber": noisy, "text": "m", "ledger": wv.Ledger(tmp_path / "l.sqlite")}
@@ -223,7 +223,7 @@ def test_resume_after_everything_was_done_says_so(
 
     with monkeypatch.context() as patch:
         if where == "remove":
-            patch.setattr(Work, "remove", killed)
+            patch.setattr(Journal, "remove", killed)
         elif where == "rmdir":
             patch.setattr(Path, "rmdir", killed)
         if where == "after":
@@ -240,18 +240,18 @@ def test_resume_after_everything_was_done_says_so(
 
 
 @pytest.mark.parametrize("what", ["content", "setting", "output", "manifest", "report"])
-def test_another_output_is_not_taken_for_done(
+def test_a_different_output_does_not_count_as_finished(
     what: str, tmp_path: Path, noisy: wv.Perturber, same: wv.Perturber
 ) -> None:
     source, target = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("m\n" + "tea\n" * 10)
     wv.perturb_file(source, target, perturber=noisy, text="m")
-    veil = noisy
+    perturber = noisy
     match what:
         case "content":
             source.write_text("m\n" + "red\n" * 10)
         case "setting":
-            veil = same
+            perturber = same
         case "output":
             target.write_text("m\nfire\n")
         case "manifest":
@@ -259,4 +259,4 @@ def test_another_output_is_not_taken_for_done(
         case _:
             target.with_name("out.csv.private.json").write_text("[]")
     with pytest.raises(wv.ParameterError, match="exists already"):
-        wv.perturb_file(source, target, perturber=veil, text="m", resume=True)
+        wv.perturb_file(source, target, perturber=perturber, text="m", resume=True)

@@ -1,1 +1,1 @@
-"""Randomised claims: each test says its level, its sample size and its power."""
+"""Randomised claims: each test states its level, its sample size and its power."""

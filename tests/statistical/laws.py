@@ -3,9 +3,8 @@
 Everything is recomputed here from the raw vectors: Σ by numpy's covariance, A by its definition, the whitening
 by a Cholesky-free symmetric root. Nothing comes from the code under test.
 
-Level: each check alone rejects a right sampler with probability at most ALPHA = 1e-6 (KS by its exact or
-asymptotic law, sums by the normal law with n = 1e5 terms), and it is divided among the directions that are
-tried. Power, at n = 1e5: a KS check misses a shift of the distribution function of 0.023 (that is Gamma(m - 1)
+Level: each check alone rejects a correct sampler with probability at most ALPHA = 1e-6 (KS by its exact or
+asymptotic law, sums by the normal law with n = 1e5 terms), divided among the directions that are tried. Power, at n = 1e5: a KS check misses a shift of the distribution function of 0.023 (that is Gamma(m - 1)
 for Gamma(m) at m = 300) with probability below 1e-9, since its threshold is 0.0085 and its standard deviation
 0.5/sqrt(n) = 0.0016; an ε that is off by 5% shifts it by 0.3. `test_planted.py` shows it for every mistake.
 """
@@ -22,7 +21,7 @@ Table = NDArray[np.float64]
 
 
 class LawBrokenError(AssertionError):
-    """A named check that the sample does not pass."""
+    """A named check that the sample fails."""
 
 
 def sigma_of(vectors: NDArray[np.floating]) -> Table:

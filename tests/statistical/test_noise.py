@@ -13,8 +13,8 @@ from .laws import check_noise, matrix_of, root_of
 N = 100_000
 
 
-def made_up(dim: int) -> wv.Embedding:
-    """Vectors with a steep spectrum, rotated so that no axis is special."""
+def synthetic(dim: int) -> wv.Embedding:
+    """Return vectors with a steep spectrum, rotated so no axis is special."""
     draws = np.random.default_rng(dim)
     rotation = np.linalg.qr(draws.normal(size=(dim, dim)))[0]
     spread = np.geomspace(0.3, 5.0, dim)
@@ -24,8 +24,8 @@ def made_up(dim: int) -> wv.Embedding:
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 20])
 @pytest.mark.parametrize("lam", [0.0, 0.3, 1.0])
-def test_made_up_spectra(dim: int, lam: float) -> None:
-    embedding = made_up(dim)
+def test_synthetic_spectra(dim: int, lam: float) -> None:
+    embedding = synthetic(dim)
     metric = wv.Metric.from_embedding(embedding, lam)
     noise = wv.sample_noise(metric, 2.0, N, wv.insecure_stream(10 * dim + 1))
     check_noise(noise, matrix_of(embedding.vectors, lam), 2.0)
@@ -39,8 +39,8 @@ def test_the_default_vectors(glove: wv.Embedding, lam: float, epsilon: float) ->
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 20])
-def test_the_points_that_are_searched_with_made_up_spectra(dim: int) -> None:
-    embedding = made_up(dim)
+def test_the_searched_points_with_synthetic_spectra(dim: int) -> None:
+    embedding = synthetic(dim)
     mechanism = wv.Mahalanobis(embedding, 2.0, 0.3)
     ids = np.arange(N) % len(embedding)
     points = mechanism._noisy_points(ids, wv.insecure_stream(5))
@@ -50,7 +50,7 @@ def test_the_points_that_are_searched_with_made_up_spectra(dim: int) -> None:
 
 @pytest.mark.parametrize("lam", [0.3, 1.0])
 def test_the_points_that_are_searched(glove: wv.Embedding, lam: float) -> None:
-    """In the eigenbasis: turned back by the axes and less the word, they are the noise."""
+    """The points are in the eigenbasis: rotated back and minus the word, they are the noise."""
     mechanism = wv.Mahalanobis(glove, 2.0, lam)
     ids = np.arange(N) % len(glove)
     points = mechanism._noisy_points(ids, wv.insecure_stream(4))
@@ -59,15 +59,15 @@ def test_the_points_that_are_searched(glove: wv.Embedding, lam: float) -> None:
 
 
 def test_a_secure_stream_follows_the_same_law() -> None:
-    """The only test here whose stream no seed repeats: it fails one time in 10^5 for no reason."""
-    embedding = made_up(5)
+    """The only test here without a seed: it fails by chance one time in 10^5."""
+    embedding = synthetic(5)
     noise = wv.sample_noise(wv.Metric.from_embedding(embedding, 1.0), 2.0, N, wv.secure_stream())
     check_noise(noise, matrix_of(embedding.vectors, 1.0), 2.0)
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.3, 1.0])
 def test_a_reference_on_the_same_stream_agrees(glove: wv.Embedding, lam: float) -> None:
-    """Algorithm 1 written down anew, on the same deviates: equal to 1e-12 of the size of the noise."""
+    """Algorithm 1 written independently, on the same deviates: equal to 1e-12 of the size of the noise."""
     metric = wv.Metric.from_embedding(glove, lam)
     noise = wv.sample_noise(metric, 7.0, 200, wv.insecure_stream(8))
     stream = wv.insecure_stream(8)
@@ -122,14 +122,19 @@ def test_no_noise_is_used_twice_across_the_blocks_of_a_mechanism(glove: wv.Embed
         block, threaded = 1000, True
 
         def __init__(self) -> None:
+            super().__init__(np.zeros((1, 3)))
             self.points: list[np.ndarray] = []
 
-        def nearest(self, points: np.ndarray) -> np.ndarray:
+        def _find(self, points: np.ndarray, norms: np.ndarray) -> np.ndarray:
             self.points.append(points.copy())
             return np.zeros(len(points), dtype=np.int64)
 
-    mechanism, recorder = wv.Laplace(glove.project(3), 2.0), Recorder()
-    vars(mechanism)["_made_search"] = recorder
+    recorder = Recorder()
+
+    class Recorded(wv.Laplace):
+        _search = property(lambda _: recorder)
+
+    mechanism = Recorded(glove.project(3), 2.0)
     for _ in range(2):
         mechanism.perturb_ids(np.zeros(50_000, dtype=int))
     rows = np.concatenate(recorder.points)

@@ -1,4 +1,4 @@
-"""Wrong samplers that the checks must catch, each by the check of that name: the tests are tested."""
+"""Wrong samplers that the checks must catch, each by the named check: a test of the tests."""
 
 from collections.abc import Callable
 
@@ -19,53 +19,56 @@ def deviates(dim: int, shape: float | None = None) -> Deviates:
     return draws.normal(size=(N, dim)), draws.gamma(shape or dim, size=N)
 
 
-def right(root: Root, given: Deviates, epsilon: float = EPSILON) -> Table:
-    normals, radii = given
+def correct(root: Root, draws: Deviates, epsilon: float = EPSILON) -> Table:
+    normals, radii = draws
     units = normals / np.linalg.norm(normals, axis=1, keepdims=True)
     return np.asarray((radii / epsilon)[:, None] * (units @ root.half))
 
 
-def renormalised(sigma: Table, given: Deviates) -> Table:
-    noise = right(root(sigma), given)
+def renormalised(sigma: Table, draws: Deviates) -> Table:
+    noise = correct(root(sigma), draws)
     length = np.linalg.norm(noise, axis=1, keepdims=True)
-    return np.asarray(noise / length * (given[1] / EPSILON)[:, None])
+    return np.asarray(noise / length * (draws[1] / EPSILON)[:, None])
 
 
 def root(sigma: Table, lam: float = LAM) -> Root:
     return root_of(lam * sigma + (1.0 - lam) * np.eye(len(sigma)))
 
 
-def not_normalised(sigma: Table, given: Deviates) -> Table:
-    return np.asarray((given[1] / EPSILON)[:, None] * (given[0] / np.sqrt(len(sigma))) @ root(sigma).half)
+def not_normalised(sigma: Table, draws: Deviates) -> Table:
+    return np.asarray((draws[1] / EPSILON)[:, None] * (draws[0] / np.sqrt(len(sigma))) @ root(sigma).half)
 
 
-def whole_matrix(sigma: Table, given: Deviates) -> Table:
+def full_matrix(sigma: Table, draws: Deviates) -> Table:
     half = root(sigma).half
-    normals, radii = given
+    normals, radii = draws
     units = normals / np.linalg.norm(normals, axis=1, keepdims=True)
     return np.asarray((radii / EPSILON)[:, None] * (units @ half @ half))
 
 
-def reused(sigma: Table, given: Deviates) -> Table:
-    noise = right(root(sigma), given)
+def reused(sigma: Table, draws: Deviates) -> Table:
+    noise = correct(root(sigma), draws)
     noise[1::2] = noise[::2]
     return noise
 
 
 PLANTED: dict[str, tuple[Callable[[Table], Table], str]] = {
     "renormalised A^{1/2}X": (lambda s: renormalised(s, deviates(len(s))), "radius"),
-    "Gamma of shape m - 1": (lambda s: right(root(s), deviates(len(s), len(s) - 1)), "radius"),
+    "Gamma of shape m - 1": (lambda s: correct(root(s), deviates(len(s), len(s) - 1)), "radius"),
     "X not normalised": (lambda s: not_normalised(s, deviates(len(s))), "radius"),
-    "epsilon 5% too large": (lambda s: right(root(s), deviates(len(s)), EPSILON * 1.05), "radius"),
-    "epsilon 5% too small": (lambda s: right(root(s), deviates(len(s)), EPSILON / 1.05), "radius"),
-    "trace 277 of 300": (lambda s: right(root(s * 277 / 300), deviates(len(s))), "radius"),
-    "A in place of its root": (lambda s: whole_matrix(s, deviates(len(s))), "radius"),
-    "lam and 1 - lam swapped": (lambda s: right(root(s, 1.0 - LAM), deviates(len(s))), "radius"),
-    "epsilon and 1/epsilon swapped": (lambda s: right(root(s), deviates(len(s)), 1 / EPSILON), "radius"),
-    "float32 noise": (lambda s: right(root(s), deviates(len(s))).astype(np.float32).astype(float), "float64"),
+    "epsilon 5% too large": (lambda s: correct(root(s), deviates(len(s)), EPSILON * 1.05), "radius"),
+    "epsilon 5% too small": (lambda s: correct(root(s), deviates(len(s)), EPSILON / 1.05), "radius"),
+    "trace 277 of 300": (lambda s: correct(root(s * 277 / 300), deviates(len(s))), "radius"),
+    "A instead of its root": (lambda s: full_matrix(s, deviates(len(s))), "radius"),
+    "lam and 1 - lam swapped": (lambda s: correct(root(s, 1.0 - LAM), deviates(len(s))), "radius"),
+    "epsilon and 1/epsilon swapped": (lambda s: correct(root(s), deviates(len(s)), 1 / EPSILON), "radius"),
+    "float32 noise": (
+        lambda s: correct(root(s), deviates(len(s))).astype(np.float32).astype(float),
+        "float64",
+    ),
     "noise reused between two words": (lambda s: reused(s, deviates(len(s))), "rows"),
     "noise folded to one side": (
-        lambda s: np.abs(right(root(s), deviates(len(s)))),
+        lambda s: np.abs(correct(root(s), deviates(len(s)))),
         "direction|signs|radius",
     ),
 }
@@ -76,9 +79,9 @@ def vectors(glove: wv.Embedding) -> Table:
     return glove.vectors.astype(np.float64)
 
 
-def test_the_right_sampler_passes(vectors: Table) -> None:
+def test_the_correct_sampler_passes(vectors: Table) -> None:
     sigma = sigma_of(vectors)
-    check_noise(right(root(sigma), deviates(300)), matrix_of(vectors, LAM), EPSILON)
+    check_noise(correct(root(sigma), deviates(300)), matrix_of(vectors, LAM), EPSILON)
 
 
 @pytest.mark.parametrize("mistake", PLANTED)

@@ -1,8 +1,8 @@
-"""N_w and S_w on the default vectors, beside what an independent benchmark reports for 300-d GloVe.
+"""N_w and S_w on the default vectors, compared with an independent benchmark on 300-d GloVe.
 
 200 words × 100 draws at ε = 10. The mean of N_w over words has a standard error of about 1.5 (its standard
-deviation over words is about 20), so a band of ±4 is at 2.6 standard errors for words drawn at random; here the
-seed is fixed. The benchmark of 2024 reports N_w = 27.8 and S_w = 71.5 for λ = 0.
+deviation over words is about 20), so a band of ±4 is 2.6 standard errors for words drawn at random; here the seed
+is fixed. The benchmark of 2024 reports N_w = 27.8 and S_w = 71.5 for λ = 0.
 """
 
 import numpy as np

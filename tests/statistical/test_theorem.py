@@ -1,8 +1,7 @@
 """Theorem 1 on an exact two-dimensional integral, and the mechanism's frequencies against it.
 
-In two dimensions Pr[M(w) = u] is an integral over directions: along the direction θ the noisy point walks on a
-ray from φ(w), the part of it inside of the (convex) cell of u is an interval of radii, and the radius is
-Gamma(2, 1/ε). The trapezoidal rule over 20,000 directions is exact to about 1e-7 here.
+In two dimensions Pr[M(w) = u] is an integral over directions: for a direction θ the noisy point is on a ray from
+φ(w), the part of the ray inside the (convex) cell of u is an interval of radii, and the radius is Gamma(2, 1/ε). The trapezoidal rule over 20,000 directions is exact to about 1e-7 here.
 """
 
 import numpy as np
@@ -19,14 +18,14 @@ WORDS = [f"w{i}" for i in range(len(ROWS))]
 
 
 def exact(rows: Table, lam: float, epsilon: float) -> Table:
-    """Return Pr[M(w) = u] as a table, a row a word."""
+    """Return Pr[M(w) = u] as a table, one row per word."""
     angles = np.linspace(0.0, 2.0 * np.pi, 20_000, endpoint=False)
     rays = np.column_stack((np.cos(angles), np.sin(angles))) @ root_of(matrix_of(rows, lam)).half
     return np.array([[_share(rows, start, u, rays, epsilon) for u in range(len(rows))] for start in rows])
 
 
 def _share(rows: Table, start: Table, u: int, rays: Table, epsilon: float) -> float:
-    """Inside of the cell of u, (r_v - r_u)·(start + t·ray) ≤ (‖r_v‖² - ‖r_u‖²)/2 for every other v."""
+    """Inside the cell of u, (r_v - r_u)·(start + t·ray) ≤ (‖r_v‖² - ‖r_u‖²)/2 for every other v."""
     low, high = np.zeros(len(rays)), np.full(len(rays), np.inf)
     for v in range(len(rows)):
         if v == u:
@@ -57,15 +56,15 @@ def test_theorem_1(lam: float) -> None:
 
 @pytest.mark.parametrize("lam", [0.3, 1.0])
 def test_the_mechanism_has_exactly_these_frequencies(lam: float) -> None:
-    """χ² at level 1e-6 a word, n = 10^6; a share of 0.2 that is off by 0.004 is found with probability > 0.99."""
+    """χ² at level 1e-6 per word, n = 10^6; a share of 0.2 that is off by 0.004 is found with probability > 0.99."""
     embedding = wv.Embedding(WORDS, ROWS, public=True)
     shares = exact(embedding.vectors.astype(np.float64), lam, EPSILON)
     mechanism = wv.Mahalanobis(embedding, EPSILON, lam)
     for word in range(len(WORDS)):
         answers = mechanism.perturb_ids(np.full(1_000_000, word), stream=wv.insecure_stream(word))
         expected = shares[word] / shares[word].sum() * len(answers)
-        found = np.bincount(answers, minlength=len(WORDS))
-        assert stats.chisquare(found, expected).pvalue > 1e-6
+        observed = np.bincount(answers, minlength=len(WORDS))
+        assert stats.chisquare(observed, expected).pvalue > 1e-6
 
 
 def test_the_centroid_is_perturbed_like_a_word() -> None:

@@ -78,8 +78,8 @@ def test_the_other_commands(command: str, tmp_path: Path, capsys: pytest.Capture
     "content", ["Okello = 1\n", "epsilon = 6\nOkello = 'pregnant'\n", f"{ROW}\n", "[Okello]\n"]
 )
 def test_a_wrong_file_of_settings(content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "veil.toml").write_text(content)
-    assert main(["perturb", "-", "-", "--config", str(tmp_path / "veil.toml"), *COMMAND]) == 2
+    (tmp_path / "settings.toml").write_text(content)
+    assert main(["perturb", "-", "-", "--config", str(tmp_path / "settings.toml"), *COMMAND]) == 2
     check_silent(capsys.readouterr())
 
 

@@ -1,4 +1,4 @@
-"""Settings from a TOML file: `--config veil.toml`. What is also on the command line is taken from there."""
+"""Settings from a TOML file: `--config FILE`. The command line takes precedence over it."""
 
 import difflib
 import re
@@ -8,42 +8,91 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from wordveil.errors import FormatError
+from wordveil.cli.lazy import load_command
+from wordveil.errors import FormatError, ParameterError, UnknownNameError
 
-__all__ = ["Config", "refused_setting"]
+__all__ = ["Config", "is_from_file", "options_from_file", "refused_setting"]
 
-_NOT_SETTINGS: Final = ("source", "target", "config")
+_NOT_SETTINGS: Final = ("source", "target", "config", "manifest", "option", "help")
+_TABLE: Final = "wordveil.mechanism"  # where a context keeps the mechanism of the file and its options
 
 
 def _load(context: typer.Context, path: Path | None) -> Path | None:
-    """Make the settings of a file the defaults of the command."""
+    """Make the settings of a file the defaults of the command.
+
+    Settings of `perturb` that another command does not have are skipped, so one file can serve both.
+    """
     if path is None:
         return None
     settings = _read(path)
-    known = {str(each.name): each for each in context.command.params if each.name not in _NOT_SETTINGS}
+    own = {str(option.name): option for option in context.command.params}
+    accepted = {str(option.name) for option in load_command("perturb").params} | set(own)
+    accepted.difference_update(_NOT_SETTINGS)
     defaults: dict[str, Any] = {}
-    # Whatever file it is, its names and values are not shown: it may be the wrong one.
-    for number, (name, value) in enumerate(settings.items(), 1):
-        option = name.replace("-", "_")
-        if option not in known:
-            close = difflib.get_close_matches(option, known, n=1)
-            meant = f"did you mean '{_dashed(close[0])}'?" if close else "they stand at the top level."
-            raise FormatError(f"{path}: there is no such setting as its setting {number}. Hint: {meant}")
-        defaults[option] = _checked(value, known[option], f"{path}: '{_dashed(option)}'")
+    # It may be the wrong file, so no name or value of it is ever shown.
+    for number, (key, value) in enumerate(settings.items(), 1):
+        name = key.replace("-", "_")
+        if name not in accepted:
+            close = difflib.get_close_matches(name, accepted, n=1)
+            hint = f"did you mean '{_dashed(close[0])}'?" if close else "only [mechanism] can be a table."
+            raise FormatError(f"{path}: there is no such setting as its setting {number}. Hint: {hint}")
+        if name == "mechanism":
+            mechanism, options = _mechanism(value, path)
+            if "lam" in settings and "lam" in options:
+                raise FormatError(f"{path}: 'lam' is set twice. Hint: keep the one of [mechanism].")
+            context.meta[_TABLE] = mechanism, options
+            defaults[name] = mechanism
+        elif name in own:
+            defaults[name] = _checked(value, own[name], f"{path}: '{_dashed(name)}'")
     context.default_map = defaults
     return path
+
+
+def _mechanism(setting: Any, path: Path) -> tuple[str, dict[str, Any]]:
+    """Return the name and the options of `mechanism = "NAME"` or of a table `[mechanism]`."""
+    from wordveil.mechanisms import mechanism_class
+
+    table = dict(setting) if isinstance(setting, dict) else {"name": setting}
+    name = table.pop("name", None)
+    if not isinstance(name, str):
+        raise FormatError(f"{path}: 'mechanism' must be a name, or a table with a name.")
+    try:
+        mechanism = mechanism_class(name)
+    except UnknownNameError as error:
+        raise FormatError(f"{path}: {error}") from None
+    options = {option.name: option for option in mechanism.options}
+    values = {}
+    for number, (key, value) in enumerate(table.items(), 1):
+        if key not in options:
+            close = difflib.get_close_matches(key, options, n=1)
+            hint = f"did you mean '{close[0]}'?" if close else f"'wordveil mechanisms {name}' lists them."
+            raise FormatError(f"{path}: [mechanism] has no such option as its option {number}. Hint: {hint}")
+        try:
+            values[key] = options[key].check(value, name)
+        except ParameterError:  # whose text shows the value
+            raise FormatError(f"{path}: '{key}' of [mechanism] must {options[key].must}.") from None
+    return name, values
+
+
+def options_from_file(context: typer.Context, mechanism: str) -> dict[str, Any]:
+    """Return the options of [mechanism], if that table is about this mechanism."""
+    name, options = context.meta.get(_TABLE, ("", {}))
+    return dict(options) if name == mechanism else {}
+
+
+def is_from_file(context: typer.Context, option: str) -> bool:
+    """Say whether the value of an option comes from the settings file."""
+    source = context.get_parameter_source(option)
+    return source is not None and source.name == "DEFAULT_MAP"
 
 
 def refused_setting(error: Exception) -> str:
     """Return which setting of a file a usage error is about; empty if it is about the command line.
 
-    Typer's own text shows the value.
+    Typer's own message would show the value.
     """
     context, option = getattr(error, "ctx", None), getattr(error, "param", None)
-    if context is None or option is None:
-        return ""
-    origin = context.get_parameter_source(option.name)
-    if origin is None or origin.name != "DEFAULT_MAP":
+    if context is None or option is None or not is_from_file(context, option.name):
         return ""
     return f"{context.params['config']}: '{_dashed(option.name)}' has a value that it can't have."
 
@@ -54,10 +103,10 @@ def _read(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise FormatError(f"{path}: is not valid UTF-8.") from None
     except tomllib.TOMLDecodeError as error:
-        place = re.search(r"at (line \d+, column \d+|end of document)", str(error))
-        where = f" ({place[0]})" if place else ""
+        position = re.search(r"at (line \d+, column \d+|end of document)", str(error))
+        where = f" ({position[0]})" if position else ""
         raise FormatError(f"{path}: is not valid TOML{where}.") from None
-    except (ValueError, RecursionError):  # a number of too many digits, or nested too deeply
+    except (ValueError, RecursionError):  # a number with too many digits, or nested too deeply
         raise FormatError(f"{path}: is not valid TOML.") from None
 
 
@@ -66,10 +115,10 @@ def _dashed(option: str) -> str:
 
 
 def _checked(value: Any, option: Any, where: str) -> Any:
-    """Return a value as the command line would give it, so that what it must be is checked there."""
+    """Return a value in the form that the command line would give it; Typer then checks it."""
     if option.multiple:
         values = [value] if isinstance(value, str) else value
-        if not (isinstance(values, list) and all(isinstance(each, str) for each in values)):
+        if not (isinstance(values, list) and all(isinstance(text, str) for text in values)):
             raise FormatError(f"{where} must be a text or a list of texts.")
         return values
     if option.is_flag:
@@ -85,7 +134,7 @@ Config = Annotated[
     Path | None,
     typer.Option(
         "--config",
-        help="Take settings from this TOML file; those on the command line come first.",
+        help="Take settings from this TOML file; those on the command line take precedence.",
         is_eager=True,
         callback=_load,
     ),

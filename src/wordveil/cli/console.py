@@ -1,31 +1,36 @@
-"""What commands write on a terminal: tables on standard output, progress on standard error."""
+"""What commands print: tables on standard output, notes and progress on standard error."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Final
-
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+from typing import TYPE_CHECKING, Final
 
 from wordveil.cli import stopping
-from wordveil.embedding.formats.selection import Progress as Report
-from wordveil.runs.job import Watcher
+
+# rich is imported where it is used: `wordveil --version` needs none of it.
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
+
+    from wordveil.embedding.formats.selection import Progress as Report
+    from wordveil.runs.perturb_file import Watcher
 
 __all__ = ["count_progress", "note", "output", "reading_progress", "row_progress"]
 
-_PIPE_WIDTH: Final = 120
+_PIPE_WIDTH: Final = 120  # wide enough for the tables of `ledger` and `experiment` on one line per row
 
 
-def output() -> Console:
+def output() -> "Console":
     """Return the console for results: as wide as the terminal, or of one fixed width in a pipe."""
+    from rich.console import Console
+
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
 
 
 def note(message: str) -> None:
-    """Write one line to standard error, whatever is in it; that nobody can read it is no failure."""
+    """Write one line to standard error, with unprintable characters replaced; ignore a closed one."""
     line = "".join(letter if letter.isprintable() else " " for letter in message)
     with suppress(OSError, ValueError):
         sys.stderr.write(f"{line}\n")
@@ -33,8 +38,10 @@ def note(message: str) -> None:
 
 
 @contextmanager
-def reading_progress(what: str) -> Iterator[Report]:
-    """Yield a function to report bytes to; its bar is shown on a terminal only, and vanishes at the end."""
+def reading_progress(what: str) -> Iterator["Report"]:
+    """Yield a function that reports (bytes read, total); its bar is shown on a terminal, until the end."""
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
     with _bar(*columns) as bar:
         task = bar.add_task(what, total=None)
@@ -47,7 +54,9 @@ def reading_progress(what: str) -> Iterator[Report]:
 
 @contextmanager
 def count_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function to report (done, total) to; its bar is shown on a terminal only."""
+    """Yield a function that reports (done, total); its bar is shown on a terminal only."""
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -65,8 +74,10 @@ def count_progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def row_progress(what: str) -> Iterator[Watcher]:
-    """Yield a function to report rows, words and the share that is done to; its bar is for terminals only."""
+def row_progress(what: str) -> Iterator["Watcher"]:
+    """Yield a function that reports (rows, words, share done); its bar is shown on a terminal only."""
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -75,21 +86,26 @@ def row_progress(what: str) -> Iterator[Watcher]:
     )
     with _bar(*columns) as bar:
         task = bar.add_task(what, total=1.0, rate="")
-        begun, before = time.monotonic(), 0
+        started, resumed_words = time.monotonic(), 0
 
         def watch(rows: int, words: int, done: float) -> None:
-            nonlocal begun, before
+            nonlocal started, resumed_words
             stopping.check()
-            if not before:  # a resumed run begins with the words of the one before
-                begun, before = time.monotonic(), words
-            speed = (words - before) / max(1e-9, time.monotonic() - begun)
-            rate = f"{rows:,} rows, {speed:,.0f} words/s" if words > before else f"{rows:,} rows"
+            if not resumed_words:  # a resumed run counts the words of the interrupted one too
+                started, resumed_words = time.monotonic(), words
+            speed = (words - resumed_words) / max(1e-9, time.monotonic() - started)
+            rate = f"{rows:,} rows, {speed:,.0f} words/s" if words > resumed_words else f"{rows:,} rows"
             bar.update(task, completed=done, rate=rate)
 
         yield watch
 
 
-def _bar(*columns: ProgressColumn) -> Progress:
+def _bar(*columns: "ProgressColumn") -> "Progress":
+    from rich.console import Console
+    from rich.progress import Progress
+
     console = Console(stderr=True)
-    console.quiet = not console.is_terminal  # before rich 14.3, a disabled bar ends in an empty line
+    console.quiet = (
+        not console.is_terminal
+    )  # before rich 14.3, a disabled bar prints an empty line at its end
     return Progress(*columns, console=console, transient=True, disable=console.quiet)

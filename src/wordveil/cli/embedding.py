@@ -13,23 +13,19 @@ from wordveil.cli.console import note, output, reading_progress
 from wordveil.cli.options import Json
 from wordveil.embedding import Embedding, Provenance, load_embedding, open_store
 from wordveil.embedding.arrays import row_norms
-from wordveil.embedding.catalog import (
-    DEFAULT_NAME,
-    Entry,
-    check_new_name,
-    entries,
-    import_embedding,
-)
+from wordveil.embedding.catalog import DEFAULT_NAME, Entry, check_new_name, entries, import_embedding
 from wordveil.embedding.formats import Format, ReadOptions, read_embedding
 from wordveil.embedding.formats.numpy_files import read_word_list
 from wordveil.embedding.store import StoreDtype
 from wordveil.errors import FormatError
+from wordveil.folders import printable_name
 
 __all__ = ["app"]
 
 app: Final = typer.Typer(help="Public word vectors: list, inspect, import.", no_args_is_help=True)
 
-_SHOWN_WORDS: Final = ("king", "monday", "boston", "diabetes")
+# Common words of different kinds, whose neighbours show at a glance whether the vectors are sensible.
+_EXAMPLE_WORDS: Final = ("king", "monday", "boston", "diabetes")
 
 
 @app.command("list")
@@ -59,17 +55,17 @@ def _facts_of_entry(entry: Entry) -> dict[str, Any]:
 @app.command()
 def info(
     embedding: Annotated[
-        str, typer.Argument(metavar="[NAME|PATH]", help="Which embedding; the default one if not given.")
+        str, typer.Argument(metavar="[NAME|PATH]", help="The name or path of the embedding.")
     ] = DEFAULT_NAME,
     word: Annotated[
-        list[str] | None, typer.Option(help="Show the neighbours of this word; may be repeated.")
+        list[str] | None, typer.Option(help="Show the neighbours of this word (repeatable).")
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Check the whole content against its fingerprint.")
+        bool, typer.Option("--verify", help="Check words and vectors against the fingerprint.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show size, norms, source, licence and a few neighbours of an embedding."""
+    """Show the size, norms, source and licence of an embedding, and a few neighbours."""
     loaded = load_embedding(embedding)
     if verify:
         loaded.verify()
@@ -83,34 +79,34 @@ def info(
     for key, value in facts.items():
         if key != "neighbours" and value != "":
             table.add_row(key, Text(_readable(value)))
-    for known, close in facts["neighbours"].items():
-        near = ", ".join(f"{other} {cosine:.2f}" for other, cosine in close)
-        table.add_row(Text(f"near {known}"), Text(near))
+    for shown_word, neighbours in facts["neighbours"].items():
+        listed = ", ".join(f"{other} {cosine:.2f}" for other, cosine in neighbours)
+        table.add_row(Text(f"near {shown_word}"), Text(listed))
     output().print(table)
 
 
-def _facts(embedding: Embedding, asked: list[str] | None, *, verified: bool) -> dict[str, Any]:
+def _facts(embedding: Embedding, words: list[str] | None, *, verified: bool) -> dict[str, Any]:
     norms = row_norms(embedding.vectors)
-    shown = asked or [word for word in _SHOWN_WORDS if word in embedding]
-    if not shown:
-        shown = [embedding.words[i] for i in np.linspace(0, len(embedding) - 1, 4, dtype=int)]
-    about = embedding.provenance
+    words = words or [word for word in _EXAMPLE_WORDS if word in embedding]
+    if not words:
+        words = [embedding.words[i] for i in np.linspace(0, len(embedding) - 1, 4, dtype=int)]
+    provenance = embedding.provenance
     return {
-        "name": about.name,
+        "name": provenance.name,
         "words": len(embedding),
         "dims": embedding.dim,
         "norms": {
             key: round(float(np.quantile(norms, q)), 3)
             for key, q in {"least": 0.0, "median": 0.5, "largest": 1.0}.items()
         },
-        "source": about.source,
-        "licence": about.licence,
-        "preprocessing": about.preprocessing,
+        "source": provenance.source,
+        "licence": provenance.licence,
+        "preprocessing": provenance.preprocessing,
         "fingerprint": embedding.fingerprint,
         "verified": verified,
         "neighbours": {
             word: [[other, round(cosine, 3)] for other, cosine in embedding.neighbours(word, 5)]
-            for word in shown
+            for word in words
         },
     }
 
@@ -118,7 +114,7 @@ def _facts(embedding: Embedding, asked: list[str] | None, *, verified: bool) -> 
 def _readable(value: object) -> str:
     match value:
         case bool():
-            return "yes" if value else "no (--verify checks the whole content)"
+            return "yes" if value else "no (--verify checks words and vectors)"
         case int():
             return f"{value:,}"
         case dict():
@@ -127,78 +123,82 @@ def _readable(value: object) -> str:
             return str(value)
 
 
+_File = Annotated[
+    Path,
+    typer.Argument(
+        help="GloVe or word2vec text, fastText .vec or .bin, word2vec binary, .npy or .npz; "
+        "plain, .gz or .zip."
+    ),
+]
+_Format = Annotated[Format | None, typer.Option(help="The format, if it can't be detected from the content.")]
+_RowWords = Annotated[
+    Path | None,
+    typer.Option(help="For .npy: the word of each row, one word per line (default: NAME.words.txt)."),
+]
+_OnlyWords = Annotated[
+    Path | None,
+    typer.Option(
+        help="Keep only these words, one word per line. A fastText model gives vectors to any of them."
+    ),
+]
+_Lowercase = Annotated[
+    bool,
+    typer.Option(
+        "--lowercase",
+        help="Lower-case the words. If several become equal, the one that was lower-case in the file is "
+        "kept, or else the first.",
+    ),
+]
+_Dtype = Annotated[
+    StoreDtype, typer.Option(help="How to store the vectors. float16 rounds them and halves the file.")
+]
+_Public = Annotated[
+    bool,
+    typer.Option("--public", help="Declare that the words and vectors were not derived from private text."),
+]
+
+
 @app.command("import")
 def import_(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="GloVe or word2vec text, fastText .vec or .bin, word2vec binary, .npy or .npz; "
-            "plain, .gz or .zip."
-        ),
-    ],
-    name: Annotated[str, typer.Option(help="What to call it.")],
-    format: Annotated[
-        Format | None, typer.Option(help="The format, if the content does not tell it.")
-    ] = None,
-    member: Annotated[str | None, typer.Option(help="Which member of a zip file.")] = None,
-    row_words: Annotated[
-        Path | None,
-        typer.Option(help="For .npy: the word of each row, one word per line. By default NAME.words.txt."),
-    ] = None,
-    only_words: Annotated[
-        Path | None,
-        typer.Option(
-            help="Keep only these words, one word per line. A fastText model gives vectors to any of them."
-        ),
-    ] = None,
+    file: _File,
+    name: Annotated[str, typer.Option(help="The name to load it by.")],
+    format: _Format = None,
+    member: Annotated[str | None, typer.Option(help="The member of a zip file to read.")] = None,
+    row_words: _RowWords = None,
+    only_words: _OnlyWords = None,
     first: Annotated[int | None, typer.Option(help="Read only the first N words.", metavar="N")] = None,
-    lowercase: Annotated[
-        bool,
-        typer.Option(
-            "--lowercase",
-            help="Lower-case the words. Of several that become equal, the one that is lower-case in "
-            "the file stays; if none is, the first.",
-        ),
-    ] = False,
+    lowercase: _Lowercase = False,
     unit: Annotated[bool, typer.Option("--unit", help="Scale every vector to length 1.")] = False,
-    dtype: Annotated[
-        StoreDtype, typer.Option(help="How to store the vectors; float16 rounds them and halves the file.")
-    ] = "float32",
-    source: Annotated[str, typer.Option(help="Where the vectors come from, for people.")] = "",
-    licence: Annotated[str, typer.Option(help="The licence of the vectors, for people.")] = "",
-    public: Annotated[
-        bool,
-        typer.Option("--public", help="Declare that neither words nor vectors were made from private text."),
-    ] = False,
+    dtype: _Dtype = "float32",
+    source: Annotated[str, typer.Option(help="Where the vectors come from, in words.")] = "",
+    licence: Annotated[str, typer.Option(help="The licence of the vectors, in words.")] = "",
+    public: _Public = False,
     strict: Annotated[bool, typer.Option("--strict", help="Refuse repeated and unprintable words.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an embedding of that name.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an existing embedding of that name.")
+    ] = False,
 ) -> None:
-    """Import vectors from a file, so that they can be asked for by name everywhere."""
+    """Import vectors from a file, so every command can load them by name."""
     check_new_name(name, force=force)
     only = None if only_words is None else frozenset(filter(None, read_word_list(only_words)))
     changes = {"lower-cased": lowercase, "unit length": unit, "float16": dtype == "float16"}
-    about = Provenance(
+    provenance = Provenance(
         name=name,
-        source=source or _shown(file.name),
+        source=source or printable_name(file.name),
         licence=licence,
-        preprocessing=", ".join(change for change, made in changes.items() if made),
+        preprocessing=", ".join(change for change, applied in changes.items() if applied),
     )
-    with reading_progress(f"reading {_shown(file.name)}") as progress:
+    with reading_progress(f"reading {printable_name(file.name)}") as progress:
         embedding, summary = read_embedding(
             file,
             format=format,
             member=member,
             row_words=row_words,
             options=ReadOptions(first, only, lowercase, unit, strict, progress),
-            provenance=about,
+            provenance=provenance,
             public=public,
         )
     path = import_embedding(embedding, name, dtype=dtype, force=force)
     for sentence in summary.sentences():
         note(f"note: {sentence}")
     typer.echo(f"{name}: {len(embedding):,} words, {embedding.dim} dimensions, in {path}")
-
-
-def _shown(name: str) -> str:
-    """Return the name of a file with everything that can't be printed replaced."""
-    return "".join(letter if letter.isprintable() else "?" for letter in name)

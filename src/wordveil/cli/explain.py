@@ -1,244 +1,224 @@
-"""`wordveil explain`: what is promised, in plain words, for a setting, a word or a file."""
+"""`wordveil explain`: what a setting or a manifest promises, in plain words."""
 
 import json
-import textwrap
 import warnings
+from collections.abc import Iterator
 from itertools import chain
+from pathlib import Path
 from typing import Annotated, Any, Final
 
-import numpy as np
 import typer
-from rich.table import Table
 from rich.text import Text
 
+from wordveil.cli.config import Config, is_from_file
 from wordveil.cli.console import output
 from wordveil.cli.inputs import opened
 from wordveil.cli.options import (
     Delimiter,
     Dims,
     EmbeddingName,
-    Epsilon,
     FormatOption,
     Json,
     Lam,
     MechanismOption,
+    MechanismOptions,
     NoHeader,
     NoQuotes,
     make_layout,
     mechanism_of,
 )
-from wordveil.embedding import Embedding, load_embedding
-from wordveil.embedding.catalog import DEFAULT_NAME
-from wordveil.errors import FormatError, ParameterError, PrivacyWarning
-from wordveil.evaluation.privacy import Share, reference_words, typical_stay, word_statistics
+from wordveil.cli.policy_options import (
+    Bag,
+    PadTo,
+    UnsafeDrop,
+    UnsafeExempt,
+    UnsafeKeep,
+    UnsafeKeepCase,
+    UnsafeKeepNulls,
+    UnsafeKeepPunctuation,
+    UnsafeMask,
+    UnsafeSeed,
+    make_policy,
+)
+from wordveil.embedding import Embedding, load_embedding, open_store
+from wordveil.embedding.catalog import DEFAULT_NAME, entries
+from wordveil.embedding.fingerprint import fingerprint_of_projection
+from wordveil.errors import FormatError, ParameterError, PrivacyWarning, check_whole
 from wordveil.evaluation.strength import strength
-from wordveil.guarantee import Guarantee, at_least, at_most, factor
-from wordveil.mechanisms import Mechanism
-from wordveil.metric import projection_factor
+from wordveil.mechanisms import mechanism_names
 from wordveil.perturber import Perturber
-from wordveil.randomness import insecure_stream
+from wordveil.report.explanation import SEEDED, explain_setting, setting_facts, text_facts, word_facts
+from wordveil.report.released import Released, explain_manifest, read_manifest
 from wordveil.tables import Layout, open_table
-from wordveil.tokens import split
 
 __all__ = ["explain"]
 
-_WIDTH: Final = 100
-_BAR: Final = 40
-_NEIGHBOURS: Final = 5
+_WITH_MANIFEST: Final = ("manifest", "embedding", "as_json")
+_OF_TABLES: Final = ("text", "format", "delimiter", "no_header", "no_quotes")
+
+_Epsilon = Annotated[
+    float | None,
+    typer.Option("--epsilon", help="ε, per unit of distance: smaller is more private. No default."),
+]
+_Manifest = Annotated[
+    Path | None,
+    typer.Option(
+        "--manifest", help="Explain what this manifest says, which somebody else may have released."
+    ),
+]
+_Word = Annotated[str | None, typer.Option(help="Show what happens to this public word.", metavar="WORD")]
+_File = Annotated[
+    str | None,
+    typer.Option(help="Add up what is promised for the texts of this file; - is a pipe, one text per line."),
+]
+_Columns = Annotated[
+    list[str] | None,
+    typer.Option(help="Which column of --file; may be repeated.", metavar="COLUMN"),
+]
+_Draws = Annotated[int, typer.Option(help="How often to draw for --word.", metavar="N")]
 
 
 def explain(
-    epsilon: Epsilon,
+    context: typer.Context,
+    epsilon: _Epsilon = None,
     lam: Lam = None,
     dims: Dims = None,
     mechanism: MechanismOption = "mahalanobis",
+    option: MechanismOptions = None,
     embedding: EmbeddingName = DEFAULT_NAME,
-    word: Annotated[
-        str | None, typer.Option(help="Show what happens to this public word.", metavar="WORD")
-    ] = None,
-    file: Annotated[
-        str | None,
-        typer.Option(
-            help="Add up what is promised for the texts of this file; - is a pipe, one text per line."
-        ),
-    ] = None,
-    text: Annotated[
-        list[str] | None,
-        typer.Option(help="Which column of --file; may be repeated.", metavar="COLUMN"),
-    ] = None,
+    manifest: _Manifest = None,
+    word: _Word = None,
+    file: _File = None,
+    text: _Columns = None,
     format: FormatOption = None,
     delimiter: Delimiter = None,
     no_header: NoHeader = False,
     no_quotes: NoQuotes = False,
-    draws: Annotated[int, typer.Option(help="How often to draw for --word.", metavar="N")] = 1000,
+    draws: _Draws = 1000,
     as_json: Json = False,
+    config: Config = None,  # noqa: ARG001  # its callback reads it
+    pad_to: PadTo = None,
+    bag: Bag = False,
+    unsafe_drop: UnsafeDrop = False,
+    unsafe_mask: UnsafeMask = None,
+    unsafe_keep: UnsafeKeep = False,
+    unsafe_keep_punctuation: UnsafeKeepPunctuation = False,
+    unsafe_keep_case: UnsafeKeepCase = False,
+    unsafe_exempt: UnsafeExempt = None,
+    unsafe_keep_nulls: UnsafeKeepNulls = False,
+    unsafe_seed: UnsafeSeed = None,
 ) -> None:
-    """Say in plain words what is promised at a setting, and what is not."""
-    whole = load_embedding(embedding)
-    veil = Perturber(mechanism_of(epsilon, lam, dims, mechanism, whole))
-    layout = make_layout(format, delimiter, no_header, no_quotes)
-    if file is None and (text or layout != Layout()):
-        raise ParameterError("--text and the options of a table are for --file. Hint: --file FILE.")
-    facts = _facts(veil, whole, word, draws)
-    if file is not None:
-        facts["file"] = _file_facts(veil, file, text or [], layout)
-    if warning := strength(veil.mechanism).warning:
-        warnings.warn(warning, PrivacyWarning, stacklevel=2)
-    if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+    """Say in plain words what a setting or a manifest promises, and what it does not.
+
+    The setting is given by the same options as for perturb, or by the same settings file.
+    """
+    if manifest is not None:
+        _explain_manifest(context, manifest, embedding, as_json)
         return
-    parts = [_short(facts, veil.guarantee.word)]
-    if word is None:
-        parts.append(f"The promise, exactly\n\n{textwrap.indent(str(veil.guarantee), '  ')}")
-    if "projection_factor" in facts:
-        parts.append(_dims_sentence(facts["projection_factor"], whole, veil.guarantee.word))
+    epsilon = _required(epsilon)
+    policy = make_policy(
+        pad_to=pad_to,
+        bag=bag,
+        unsafe_drop=unsafe_drop,
+        unsafe_mask=unsafe_mask,
+        unsafe_keep=unsafe_keep,
+        unsafe_keep_punctuation=unsafe_keep_punctuation,
+        unsafe_keep_case=unsafe_keep_case,
+        unsafe_exempt=unsafe_exempt,
+        unsafe_keep_nulls=unsafe_keep_nulls,
+    )
+    layout = _layout(context, file, make_layout(format, delimiter, no_header, no_quotes))
+    vectors = load_embedding(embedding)
+    chosen = mechanism_of(context, mechanism, vectors, epsilon, lam=lam, dims=dims, options=option or ())
+    perturber = Perturber(chosen, policy)
+    facts = _facts(perturber, vectors, unsafe_seed)
+    if word is not None:
+        facts["word"] = word_facts(chosen, word, draws, vectors)
     if file is not None:
-        parts.append(_file_sentence(facts["file"]))
-    console = output()
-    console.print(Text("\n\n".join(parts)))
-    if word is not None:
-        _show_word(facts["word"])
-    console.print(Text(f"\n{_changes(veil.guarantee.word, whole)}"))
+        facts["file"] = text_facts(perturber, _texts(file, text or [], layout), file)
+    _show(perturber, vectors, facts, as_json)
 
 
-def _facts(veil: Perturber, whole: Embedding, word: str | None, draws: int) -> dict[str, Any]:
-    # Only public words are drawn here, so a seed is no secret, and the answer is the same each time.
-    facts: dict[str, Any] = {
-        "guarantee": veil.guarantee.to_dict(),
-        "typical_stay": typical_stay(veil.mechanism, insecure_stream(0))._asdict(),
-    }
-    if veil.mechanism.embedding.dim < whole.dim:
-        promise = veil.guarantee.word
-        facts["projection_factor"] = projection_factor(whole, promise.metric.lam, promise.metric.dim)
-    if word is not None:
-        facts["word"] = _word_facts(veil.mechanism, _folded(word), draws, reference_words(whole))
+def _required(epsilon: float | None) -> float:
+    if epsilon is None:
+        raise ParameterError("Missing option '--epsilon', or '--manifest'. Hint: ε has no default.")
+    return epsilon
+
+
+def _layout(context: typer.Context, file: str | None, layout: Layout) -> Layout:
+    """Return the layout; refuse options about a file on a command line that names none."""
+    if file is None and any(_is_written(context, name) for name in _OF_TABLES):
+        raise ParameterError("--text and the options of a table are for --file. Hint: --file FILE.")
+    return layout
+
+
+def _facts(perturber: Perturber, vectors: Embedding, unsafe_seed: int | None) -> dict[str, Any]:
+    facts = setting_facts(perturber, vectors)
+    if unsafe_seed is not None:
+        check_whole(unsafe_seed, "unsafe_seed", "explain", 0)
+        facts["guarantee"]["void"] = SEEDED
     return facts
 
 
-def _folded(word: str) -> str:
-    tokens = split(word)
-    return tokens[0] if len(tokens) == 1 else word
+def _is_written(context: typer.Context, name: str) -> bool:
+    """Say whether an option is on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT" and not is_from_file(context, name)
 
 
-def _short(facts: dict[str, Any], promise: Guarantee) -> str:
-    """Return what a person who knows nothing of all this must know."""
-    stay, near = facts["typical_stay"], promise.neighbours[1].median
-    rows = {
-        "Protected": "which word stood at each place of a text. Every word, also a name or a number that no "
-        "vocabulary holds, is replaced by a random word of a public vocabulary; it can be the same word.",
-        "How strongly": f"at this setting a word comes out unchanged {stay['share']:.1%} of the time "
-        f"(measured on public words; {_interval(stay['low'], stay['high'])}). What is proven is a limit: "
-        "seeing the output can change anyone's odds between a typical word and its nearest neighbour by a "
-        f"factor of {factor(near)} at most.",
-        "Not protected": "; ".join(facts["guarantee"]["not_covered"])
-        + ". Each further release of the same text weakens the promise.",
-    }
-    return "\n".join(
-        textwrap.fill(text, _WIDTH, initial_indent=f"{name + ':':15}", subsequent_indent=" " * 15)
-        for name, text in rows.items()
-    )
-
-
-def _interval(low: float, high: float) -> str:
-    return f"{at_least(100.0 * low)}% to {at_most(100.0 * high)}%"
-
-
-def _changes(promise: Guarantee, whole: Embedding) -> str:
-    tips = [f"a smaller --epsilon than {promise.epsilon:g} promises more and changes more words"]
-    if promise.metric.lam < 1.0:
-        tips.append("--lam 1 gives words in sparse regions more company, so that they stay less often")
-    if promise.metric.dim == whole.dim and whole.dim > 100:
-        tips.append("--dims 25 to 100, with a smaller --epsilon, changes words for closer ones")
-    tips.append("in wordveil perturb, --pad-to L hides how long a text is, and --bag the order of its words")
-    tips.append("compare settings by how often words stay, never by ε alone")
-    return textwrap.fill(f"What to change: {'; '.join(tips)}.", _WIDTH)
-
-
-def _dims_sentence(most: float, whole: Embedding, promise: Guarantee) -> str:
-    return textwrap.fill(
-        f"Distances here are those on the {promise.metric.dim} strongest of {whole.dim} axes. They are at "
-        f"most {at_most(most, 2)} times those in all dimensions at the same λ, so that ε = "
-        f"{promise.epsilon:g} here promises at least what ε = {at_most(promise.epsilon * most, 2)} promises "
-        "there.",
-        _WIDTH,
-    )
-
-
-def _word_facts(mechanism: Mechanism, word: str, draws: int, company: tuple[str, str]) -> dict[str, Any]:
-    stream = insecure_stream(0)
-    return word_statistics(mechanism, word, draws, stream).to_dict() | {
-        "neighbours": [
-            {"word": other, "exponent": exponent}
-            for other, exponent in mechanism.guarantee.nearest(word, _NEIGHBOURS)
-        ],
-        "dense": word_statistics(mechanism, company[0], draws, stream, most=1).to_dict(),
-        "sparse": word_statistics(mechanism, company[1], draws, stream, most=1).to_dict(),
-    }
-
-
-def _show_word(facts: dict[str, Any]) -> None:
-    console = output()
-    console.print(
-        Text(
-            f"\nWhat becomes of '{facts['word']}' in {facts['draws']:,} draws "
-            f"({facts['distinct_answers']:,} different answers; in brackets 95% intervals)"
-        )
-    )
-    rows = [("it stays", facts["stays"])]
-    rows += [(row["word"], row) for row in facts["answers"] if row["word"] != facts["word"]]
-    console.print(_bars(rows))
-    console.print(Text("\nIts nearest words: by how much the odds between it and them can change at most"))
-    near = Table(box=None, show_header=False, pad_edge=False)
-    for row in facts["neighbours"]:
-        change = f"ε·d = {at_most(row['exponent'])}", f"factor {factor(row['exponent'])}"
-        near.add_row(Text(f"  {row['word']}"), *change)
-    console.print(near)
-    console.print(Text("\nHow often words stay, by how much company they have"))
-    company = [("in a dense region", facts["dense"]), ("in a sparse region", facts["sparse"])]
-    console.print(_bars([(f"{row['word']}, {where}", row["stays"]) for where, row in company]))
-
-
-def _bars(rows: list[tuple[str, dict[str, Any]]]) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False)
-    longest = max(row["share"] for _, row in rows) or 1.0
-    for name, row in rows:
-        share = Share(row["share"], row["low"], row["high"])
-        bar = "█" * max(1, round(_BAR * share.share / longest)) if share.share else ""
-        numbers = f"{share.share:6.1%} ({_interval(share.low, share.high)})"
-        table.add_row(Text(f"  {name}"), numbers, Text(bar))
-    return table
-
-
-def _file_facts(veil: Perturber, file: str, columns: list[str], chosen: Layout) -> dict[str, Any]:
-    counts, unknown = [], 0
-    with opened(file, chosen, other="text") as (source, name, layout, compression):
-        table = open_table(source, name, layout, columns, compression=compression)
+def _texts(file: str, columns: list[str], layout: Layout) -> Iterator[str | None]:
+    with opened(file, layout, other="text") as (source, name, full_layout, compression):
+        table = open_table(source, name, full_layout, columns, compression=compression)
         for chunk in table.chunks():
-            for text in chain.from_iterable(chunk.texts.values()):
-                ids = [] if text is None else veil.tokenizer.ids(text)
-                counts.append(len(ids))
-                unknown += ids.count(-1)
+            yield from chain.from_iterable(chunk.texts.values())
         table.close()
-    if not counts:
-        raise FormatError(f"{file}: has no texts.")
-    worst = veil.guarantee.word.worst_case.upper
-    return {
-        "not_for_release": True,
-        "texts": len(counts),
-        "words": sum(counts),
-        "unknown_words": unknown,
-        "words_a_text": {"median": float(np.median(counts)), "most": max(counts)},
-        "worst_case_exponent": {"median": float(np.median(counts)) * worst, "most": max(counts) * worst},
-    }
 
 
-def _file_sentence(facts: dict[str, Any]) -> str:
-    length, worst = facts["words_a_text"], facts["worst_case_exponent"]
-    share = facts["unknown_words"] / max(1, facts["words"])
-    return textwrap.fill(
-        f"Your file (these counts are private too, not for release): {facts['texts']:,} texts of "
-        f"{length['median']:g} words at the median and {length['most']:,} at most; {share:.1%} of the words "
-        "are outside of the vocabulary and stand at its centroid. For any two texts of the median length ε·d "
-        f"is at most {at_most(worst['median'], 0)} in all, of the greatest {at_most(worst['most'], 0)}.",
-        _WIDTH,
-    )
+def _show(perturber: Perturber, vectors: Embedding, facts: dict[str, Any], as_json: bool) -> None:
+    if warning := strength(perturber.mechanism).warning:
+        warnings.warn(warning, PrivacyWarning, stacklevel=2)
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+    else:
+        output().print(Text(explain_setting(perturber, vectors, facts)))
+
+
+def _explain_manifest(context: typer.Context, path: Path, embedding: str, as_json: bool) -> None:
+    written = [
+        str(option.name) for option in context.command.params if _is_written(context, str(option.name))
+    ]
+    if any(name not in _WITH_MANIFEST for name in written):
+        raise ParameterError(
+            "--manifest names the whole setting. Hint: use it with --embedding or --json only."
+        )
+    released = read_manifest(path)
+    here = _vectors_here(released, embedding if "embedding" in written else None)
+    registered = released.setting["mechanism"] in mechanism_names()
+    if released.void:
+        warnings.warn(f"This manifest promises nothing: {released.void}.", PrivacyWarning, stacklevel=2)
+    if as_json:
+        facts = released._asdict() | {"vectors_here": here or None, "mechanism_here": registered}
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+    else:
+        output().print(Text(explain_manifest(released, here, registered)))
+
+
+def _vectors_here(released: Released, embedding: str | None) -> str:
+    """Return what the vectors of a manifest are called here; empty if they are not available."""
+    if embedding is not None:
+        return embedding if _made_of(released, load_embedding(embedding).fingerprint) else ""
+    for entry in entries():
+        try:
+            fingerprint = open_store(entry.path).fingerprint
+        except (FormatError, OSError):
+            continue
+        if _made_of(released, fingerprint):
+            return entry.name
+    return ""
+
+
+def _made_of(released: Released, fingerprint: str) -> bool:
+    """Say whether the vectors of a manifest are those of a fingerprint, or a projection of them."""
+    dims = released.setting.get("dims")
+    projected = fingerprint_of_projection(fingerprint, dims) if isinstance(dims, int) else None
+    return released.vectors in (fingerprint, projected)

@@ -1,4 +1,4 @@
-"""What commands read from: a file by its name, or standard input."""
+"""Opens what a command reads: a file by its name, or standard input."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 
 from wordveil.errors import MachineError
 from wordveil.runs.paths import open_binary
-from wordveil.tables import Format, Layout
+from wordveil.tables import Layout
 from wordveil.tables.compression import Compression
 from wordveil.tables.files import recognised
 
@@ -19,20 +19,21 @@ __all__ = ["opened"]
 
 @contextmanager
 def opened(
-    source: str, layout: Layout, *, other: Format | None = None
+    source: str, layout: Layout, *, other: str | None = None
 ) -> Iterator[tuple[BinaryIO, str, Layout, Compression]]:
     """Yield the open file, its name for errors, its layout and its compression; `-` is standard input.
 
-    A pipe is plain text unless the layout says otherwise; so is `other` of a name that does not tell.
+    A pipe is plain text unless the layout says otherwise. `other` is the format of a file whose name does
+    not say it.
     """
     if source == "-":
         if sys.stdin is None:
             raise MachineError("Standard input is closed.")
-        os.set_blocking(sys.stdin.fileno(), True)  # else "nothing yet" would look like the end
-        # Without a buffer, which a thread that is stopped while reading would hold.
+        os.set_blocking(sys.stdin.fileno(), True)  # otherwise "nothing yet" would look like the end
+        # Unbuffered: a thread that is stopped while it reads would keep the lock of the buffer.
         pipe = os.fdopen(sys.stdin.fileno(), "rb", buffering=0, closefd=False)
         yield cast(BinaryIO, pipe), "standard input", replace(layout, format=layout.format or "text"), ""
         return
-    found, compression = recognised(Path(source), layout, other)
+    full_layout, compression = recognised(Path(source), layout, other)
     with open_binary(Path(source)) as file:
-        yield file, source, found, compression
+        yield file, source, full_layout, compression

@@ -1,4 +1,4 @@
-"""`wordveil ledger`: what was perturbed, when and under what promise."""
+"""`wordveil ledger`: which files were perturbed, when and under what promise."""
 
 import json
 from typing import Any, Final
@@ -10,23 +10,23 @@ from rich.text import Text
 from wordveil.cli.console import output
 from wordveil.cli.options import Json
 from wordveil.runs.ledger import Entry, Ledger, Outcome
-from wordveil.runs.sums import is_void
+from wordveil.runs.sums import in_words, is_void
 
 __all__ = ["ledger"]
 
 _STATES: Final[dict[Outcome | None, str]] = {
     "released": "released",
-    "begun": "not ended",
+    "begun": "not finished",
     "nothing": "nothing released",
-    None: "not ended",
+    None: "not finished",
 }
 
 
 def ledger(as_json: Json = False) -> None:
     """List the files that were perturbed from this account. Private: it names your files.
 
-    It knows exact repeats of files only. Pipes, frames and calls from Python pass it by. VOID marks releases
-    that promise nothing, because of a seed or an unsafe choice.
+    It recognises only exact repeats of files. Pipes, frames and calls from Python are not recorded. VOID
+    marks releases that promise nothing, because of a seed or an unsafe choice.
     """
     book = Ledger()
     entries = book.entries()
@@ -38,15 +38,13 @@ def ledger(as_json: Json = False) -> None:
         return
     table = Table("no.", "begun", "state", "input", "columns", "promise", "output", box=None)
     for entry in entries:
-        setting = entry.setting
-        promise = f"ε {setting['epsilon']:g}, λ {setting['lam']:g}, {setting['dims']} dims"
         table.add_row(
             str(entry.number),
             Text(entry.begun[:16].replace("T", " ")),
             _STATES[entry.outcome],
             Text(entry.source),
             Text(", ".join(entry.columns)),
-            promise + (", VOID" if is_void(setting) else ""),
+            Text(in_words(entry.setting) + (", VOID" if is_void(entry.setting) else "")),
             Text(entry.target),
         )
     output().print(table)

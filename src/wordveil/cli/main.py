@@ -1,6 +1,6 @@
-"""The command line: one line on standard error for what goes wrong, and an exit code that says whose fault.
+"""The command line: errors are one line on standard error, and the exit code says whose fault they are.
 
-0 is success, 2 bad input (usage too), 1 the environment (disk, permission, a missing extra), 130 Ctrl-C.
+0 is success, 1 the environment (disk, permission, a missing extra), 2 bad input and bad usage, 130 Ctrl-C.
 """
 
 import io
@@ -14,30 +14,23 @@ from typing import Annotated, Final
 import typer
 
 import wordveil
-from wordveil.cli import embedding, experiment, stopping
+from wordveil.cli import stopping
 from wordveil.cli.config import refused_setting
 from wordveil.cli.console import note
-from wordveil.cli.explain import explain
-from wordveil.cli.ledger import ledger
-from wordveil.cli.perturb import perturb
-from wordveil.cli.show_noise import show_noise
+from wordveil.cli.lazy import LazyGroup, add_commands
 from wordveil.errors import MachineError, ParameterError, PrivacyWarning, WordveilError
 
 __all__ = ["app", "main"]
 
 app: Final = typer.Typer(
+    cls=LazyGroup,
     help="Differentially private text, word by word.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(perturb)
-app.command()(explain)
-app.command("show-noise")(show_noise)
-app.command()(ledger)
-app.add_typer(embedding.app, name="embedding")
-app.add_typer(experiment.app, name="experiment")
+add_commands(app)
 
 
 def _print_version(value: bool) -> None:
@@ -57,33 +50,33 @@ def _root(
 
 
 def main(arguments: Sequence[str] | None = None, interrupted: Callable[[], bool] = lambda: False) -> int:
-    """Run the command line and return its exit code; `interrupted` tells whether Ctrl-C was pressed."""
+    """Run the command line and return its exit code; `interrupted` says whether Ctrl-C was pressed."""
     stopping.interrupted = interrupted
     if sys.stdout is None:
         return _fail("standard output is closed.", 1)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a word that can't be shown is no failure
+        sys.stdout.reconfigure(errors="backslashreplace")  # a word that can't be shown is not an error
     try:
         code, message = _run(arguments)
     except KeyboardInterrupt:
         code, message = _INTERRUPTED, ""
-    if code == _INTERRUPTED or interrupted():  # whatever else came of it, that is why
+    if code == _INTERRUPTED or interrupted():  # whatever else was reported, this is the cause
         code, message = _INTERRUPTED, "stopped."
     return _fail(message, code) if message else code
 
 
 def _run(arguments: Sequence[str] | None) -> tuple[int, str]:
-    """Return an exit code, and what went wrong; the message is empty where there is nothing more to say."""
+    """Return an exit code and an error message; it is empty if there is nothing to add."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", PrivacyWarning)
             warnings.showwarning = _warn
             code = app(args=arguments, prog_name="wordveil", standalone_mode=False)
         sys.stdout.flush()
-    except typer.Abort:  # Typer's word for Ctrl-C
+    except typer.Abort:  # what Typer makes of Ctrl-C
         return _INTERRUPTED, ""
     except (BrokenPipeError, SystemExit):  # Typer exits on a broken pipe
-        # Whoever read our output has gone: end as quietly as other programs do.
+        # The reader of our output has gone: end as quietly as other programs do.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE, ""
     except _UsageError as error:
@@ -106,25 +99,25 @@ def _run(arguments: Sequence[str] | None) -> tuple[int, str]:
 _INTERRUPTED: Final = 130
 _BROKEN_PIPE: Final = 141
 _WRONG_PATH: Final = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
-# What Typer raises for a wrong command line. Before Typer 0.28 it has no public name, but BadParameter, which
-# is made from it, has one in every version.
+# What Typer raises for a wrong command line. It has no public name before Typer 0.28, but its subclass
+# BadParameter has one in every version.
 _UsageError: "Final[type[typer.TyperException]]" = typer.BadParameter.__mro__[1]
 
 
 def _usage(error: "typer.TyperException") -> str:
     message = refused_setting(error) or error.format_message().strip()
-    if not message:  # a bare command, whose help Typer has shown already
+    if not message:  # a group without a command: Typer has shown its help already
         return ""
     end = "" if message.endswith((".", "?")) else "."
-    return f"{message}{end} Hint: --help shows what there is."
+    return f"{message}{end} Hint: see --help."
 
 
-# Where the option is not simply called like the parameter.
+# Parameters whose option has another name.
 _OPTIONS: Final = {"k": "--dims", "source": "IN", "target": "OUT"}
 
 
 def _as_option(error: ParameterError) -> str:
-    """Return what is wrong in terms of what the user wrote: `--dims`, not 'k' of Embedding.project."""
+    """Return the error in terms of what the user wrote: `--dims`, not 'k' of Embedding.project."""
     if not error.parameter:
         return str(error)
     option = _OPTIONS.get(error.parameter, f"--{error.parameter.replace('_', '-')}")
@@ -137,7 +130,7 @@ def _path_and_reason(error: OSError) -> str:
 
 
 def _bug(error: Exception) -> str:
-    # The text of an unforeseen exception could hold private text, so only its kind is told.
+    # The message of an unforeseen exception could contain private text, so only its type is shown.
     if os.environ.get("WORDVEIL_DEBUG"):
         traceback.print_exc()
     return (

@@ -1,19 +1,18 @@
-"""The options that several commands share, and what they make."""
+"""The options that several commands share, and what is made of them."""
 
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Annotated, Final
 
 import typer
 
+from wordveil.cli.config import is_from_file, options_from_file
 from wordveil.cli.console import note
-from wordveil.embedding import Embedding, load_embedding
-from wordveil.embedding.catalog import DEFAULT_NAME
-from wordveil.embedding.formats.numpy_files import read_word_list
-from wordveil.mechanisms import Mechanism
-from wordveil.mechanisms.catalog import MechanismName, make_mechanism
+from wordveil.embedding import Embedding
+from wordveil.errors import ParameterError
+from wordveil.mechanisms import Laplace, Mechanism, make_mechanism, mechanism_class
+from wordveil.mechanisms.registry import parsed_options
 from wordveil.nearest.devices import DeviceName, has_gpu
-from wordveil.policy import Policy
-from wordveil.tables import Format, Layout
+from wordveil.tables import Layout, format_names
 
 __all__ = [
     "INPUT",
@@ -26,11 +25,11 @@ __all__ = [
     "Json",
     "Lam",
     "MechanismOption",
+    "MechanismOptions",
     "NoHeader",
     "NoQuotes",
     "chosen_device",
     "make_layout",
-    "make_policy",
     "mechanism_of",
 ]
 
@@ -40,12 +39,28 @@ Epsilon = Annotated[
 ]
 Lam = Annotated[
     float | None,
-    typer.Option("--lam", help="λ in [0, 1]: how far the noise follows the shape of the vectors. Default 1."),
+    typer.Option(
+        "--lam",
+        help="λ in [0, 1]: how far the noise follows the shape of the vectors (default: 1). The same as "
+        "--option lam=….",
+    ),
 ]
 Dims = Annotated[
-    int | None, typer.Option("--dims", help="Work on the top K principal axes. By default all.", metavar="K")
+    int | None,
+    typer.Option("--dims", help="Work on the top K principal axes (default: all).", metavar="K"),
 ]
-MechanismOption = Annotated[MechanismName, typer.Option("--mechanism", help="Which mechanism.")]
+MechanismOption = Annotated[
+    str,
+    typer.Option("--mechanism", help="Which mechanism; 'wordveil mechanisms' lists them.", metavar="NAME"),
+]
+MechanismOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        help="An option of the mechanism; may be repeated. 'wordveil mechanisms NAME' lists them.",
+        metavar="NAME=VALUE",
+    ),
+]
 EmbeddingName = Annotated[
     str, typer.Option("--embedding", help="Which public vectors: a name or a path.", metavar="NAME|PATH")
 ]
@@ -54,8 +69,13 @@ Device = Annotated[
 ]
 INPUT: Final = "Input and output"
 FormatOption = Annotated[
-    Format | None,
-    typer.Option("--format", help="The format, if the names do not tell it.", rich_help_panel=INPUT),
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="|".join(format_names()),
+        help="The format, if the extension does not say it.",
+        rich_help_panel=INPUT,
+    ),
 ]
 Delimiter = Annotated[
     str | None,
@@ -76,61 +96,64 @@ NoHeader = Annotated[
 ]
 NoQuotes = Annotated[
     bool,
-    typer.Option("--no-quotes", help="Quotes in CSV or TSV are ordinary letters.", rich_help_panel=INPUT),
+    typer.Option("--no-quotes", help="Quotes in CSV or TSV are ordinary characters.", rich_help_panel=INPUT),
 ]
-Json = Annotated[bool, typer.Option("--json", help="The same facts for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the same facts as JSON.")]
 
 
 def mechanism_of(
+    context: typer.Context,
+    name: str,
+    vectors: Embedding,
     epsilon: float,
+    *,
     lam: float | None,
     dims: int | None,
-    name: MechanismName = "mahalanobis",
-    embedding: str | Embedding = DEFAULT_NAME,
+    options: Sequence[str],
     device: DeviceName = "cpu",
 ) -> Mechanism:
-    """Return the mechanism that the options ask for."""
-    vectors = load_embedding(embedding) if isinstance(embedding, str) else embedding
-    axes = vectors if dims is None else vectors.project(dims)
-    return make_mechanism(name, axes, epsilon, lam, device=device)
+    """Return the mechanism that the command line and its settings file ask for; `options` are NAME=VALUE."""
+    mechanism = mechanism_class(name)
+    written = _pairs(options)
+    values = options_from_file(context, name)
+    if lam is not None and "lam" in written:
+        if not is_from_file(context, "lam"):
+            raise ParameterError("--lam and --option lam are the same option. Hint: use one of them.")
+    elif lam is not None and not (mechanism is Laplace and lam == 0.0):  # where it is always 0
+        values["lam"] = lam
+    projected = vectors if dims is None else vectors.project(dims)
+    try:
+        values |= parsed_options(mechanism, written)
+        return make_mechanism(name, projected, epsilon, device=device, **values)
+    except ParameterError as error:
+        if error.parameter in written:
+            raise ParameterError(f"--option {error.parameter} {error.complaint}") from None
+        raise
+
+
+def _pairs(options: Sequence[str]) -> dict[str, str]:
+    """Return the names and values of `--option NAME=VALUE`."""
+    pairs: dict[str, str] = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not equals or not name or name in pairs:
+            raise ParameterError("--option must be NAME=VALUE, each NAME once.")
+        pairs[name] = value
+    return pairs
 
 
 def chosen_device(device: DeviceName) -> DeviceName:
-    """Return the device; say so, if a GPU was asked for and there is none. "auto" is decided when it pays."""
+    """Return the device: the CPU, with a note, if a GPU was asked for and there is none.
+
+    "auto" is decided later, when it is clear whether a GPU pays.
+    """
     if device != "cuda" or has_gpu():
         return device
     note("No GPU that PyTorch can use was found: the CPU searches, with the same answers.")
     return "cpu"
 
 
-def make_layout(format: Format | None, delimiter: str | None, no_header: bool, no_quotes: bool) -> Layout:
-    """Return the layout that the options ask for; a tab is hard to type, so that it has a name."""
+def make_layout(format: str | None, delimiter: str | None, no_header: bool, no_quotes: bool) -> Layout:
+    """Return the layout of the options; 'tab' stands for a tab, which is hard to type."""
     mark = "\t" if delimiter in ("tab", "\\t") else delimiter
     return Layout(format, mark, not no_header, not no_quotes)
-
-
-def make_policy(
-    *,
-    pad_to: int | None,
-    bag: bool,
-    unsafe_drop: bool,
-    unsafe_mask: str | None,
-    unsafe_keep: bool,
-    unsafe_keep_punctuation: bool,
-    unsafe_keep_case: bool,
-    unsafe_exempt: Path | None,
-    unsafe_keep_nulls: bool,
-) -> Policy:
-    """Return the policy that the options ask for; the exempt words come from a file, one word per line."""
-    exempt = () if unsafe_exempt is None else tuple(filter(None, read_word_list(unsafe_exempt)))
-    return Policy(
-        pad_to,
-        bag,
-        unsafe_drop,
-        unsafe_mask,
-        unsafe_keep,
-        unsafe_keep_punctuation,
-        unsafe_keep_case,
-        unsafe_exempt=exempt,  # type: ignore[arg-type]  # any iterable becomes a frozenset
-        unsafe_keep_nulls=unsafe_keep_nulls,
-    )

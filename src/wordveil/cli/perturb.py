@@ -1,4 +1,4 @@
-"""`wordveil perturb`: private text out of text; a table to a table, or a pipe to a pipe."""
+"""`wordveil perturb`: makes the texts of a file or a pipe private."""
 
 import sys
 import warnings
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import typer
 
@@ -23,14 +23,29 @@ from wordveil.cli.options import (
     FormatOption,
     Lam,
     MechanismOption,
+    MechanismOptions,
     NoHeader,
     NoQuotes,
     chosen_device,
     make_layout,
-    make_policy,
     mechanism_of,
 )
+from wordveil.cli.policy_options import (
+    Bag,
+    PadTo,
+    UnsafeDrop,
+    UnsafeExempt,
+    UnsafeKeep,
+    UnsafeKeepCase,
+    UnsafeKeepNulls,
+    UnsafeKeepPunctuation,
+    UnsafeMask,
+    UnsafeSeed,
+    make_policy,
+)
+from wordveil.embedding import load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
+from wordveil.engines import EngineMaker, engine_kinds, engine_maker
 from wordveil.errors import ParameterError, PrivacyWarning, check_whole
 from wordveil.evaluation.strength import strength
 from wordveil.mechanisms import Mechanism
@@ -38,17 +53,17 @@ from wordveil.nearest.devices import DeviceName
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey, insecure_key
 from wordveil.runs import FileRun, Ledger, perturb_file, perturb_pipe
-from wordveil.runs.job import EngineMaker
 from wordveil.tables import Layout
 from wordveil.tables.files import recognised
 
 __all__ = ["perturb"]
 
 _RUN: Final = "The run"
-_POLICY: Final = "What happens around the words"
+_FOR_FILES: Final = "--resume, --force, --again and --no-ledger are for files. Hint: name an output file."
 
 
 def perturb(
+    context: typer.Context,
     source: Annotated[
         str,
         typer.Argument(
@@ -60,6 +75,7 @@ def perturb(
     lam: Lam = None,
     dims: Dims = None,
     mechanism: MechanismOption = "mahalanobis",
+    option: MechanismOptions = None,
     embedding: EmbeddingName = DEFAULT_NAME,
     text: Annotated[
         list[str] | None,
@@ -84,13 +100,15 @@ def perturb(
     device: Annotated[
         DeviceName,
         typer.Option(
-            help="Where to search: a GPU if there is one, or the CPU; the answers are the same.",
+            help="Where to search: on a GPU if there is one, or on the CPU. The answers are the same.",
             rich_help_panel=_RUN,
         ),
     ] = "auto",
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Go on from where the same command was stopped.", rich_help_panel=_RUN),
+        typer.Option(
+            "--resume", help="Continue the same command after it was interrupted.", rich_help_panel=_RUN
+        ),
     ] = False,
     force: Annotated[
         bool,
@@ -104,7 +122,7 @@ def perturb(
         bool,
         typer.Option(
             "--again",
-            help="Release the same content once more, although that weakens the promise.",
+            help="Release the same content again, although that weakens the promise.",
             rich_help_panel=_RUN,
         ),
     ] = False,
@@ -112,87 +130,45 @@ def perturb(
         bool,
         typer.Option(
             "--no-ledger",
-            help="Keep no record of this release, and do not look for earlier ones.",
+            help="Keep no record of this release, and ignore earlier ones.",
             rich_help_panel=_RUN,
         ),
     ] = False,
     engine: Annotated[
-        Literal["local", "spark"],
-        typer.Option(help="Threads of this machine, or a Spark cluster.", rich_help_panel=_RUN),
+        str,
+        typer.Option(
+            metavar="|".join(engine_kinds()),
+            help="Where the work is done: "
+            + ", or ".join(kind.help for kind in engine_kinds().values())
+            + ".",
+            rich_help_panel=_RUN,
+        ),
     ] = "local",
     master: Annotated[
         str | None,
         typer.Option(
-            metavar="URL", help="Which Spark; by default all cores here, local[*].", rich_help_panel=_RUN
+            metavar="URL",
+            help="Which Spark (default: local[*], all cores of this machine).",
+            rich_help_panel=_RUN,
         ),
     ] = None,
-    config: Config = None,  # noqa: ARG001  # its callback has read it
-    pad_to: Annotated[
-        int | None,
-        typer.Option(
-            help="Pad or cut each text to L words, so that its length is hidden.",
-            metavar="L",
-            rich_help_panel=_POLICY,
-        ),
-    ] = None,
-    bag: Annotated[
-        bool,
-        typer.Option("--bag", help="Sort the words, so that their order is hidden.", rich_help_panel=_POLICY),
-    ] = False,
-    unsafe_drop: Annotated[
-        bool,
-        typer.Option(
-            "--unsafe-drop",
-            help="Drop unknown words. Alone and with --pad-to it is safe.",
-            rich_help_panel=_POLICY,
-        ),
-    ] = False,
-    unsafe_mask: Annotated[
-        str | None,
-        typer.Option(help="Write this in place of unknown words.", metavar="MASK", rich_help_panel=_POLICY),
-    ] = None,
-    unsafe_keep: Annotated[
-        bool,
-        typer.Option(
-            "--unsafe-keep", help="Let unknown words pass as they are written.", rich_help_panel=_POLICY
-        ),
-    ] = False,
-    unsafe_keep_punctuation: Annotated[
-        bool,
-        typer.Option("--unsafe-keep-punctuation", help="Keep the punctuation.", rich_help_panel=_POLICY),
-    ] = False,
-    unsafe_keep_case: Annotated[
-        bool,
-        typer.Option("--unsafe-keep-case", help="Keep the use of capitals.", rich_help_panel=_POLICY),
-    ] = False,
-    unsafe_exempt: Annotated[
-        Path | None,
-        typer.Option(
-            help="Let the words of this list pass verbatim, one word per line.", rich_help_panel=_POLICY
-        ),
-    ] = None,
-    unsafe_keep_nulls: Annotated[
-        bool,
-        typer.Option(
-            "--unsafe-keep-nulls",
-            help="Leave missing texts missing in spite of --pad-to.",
-            rich_help_panel=_POLICY,
-        ),
-    ] = False,
-    unsafe_seed: Annotated[
-        int | None,
-        typer.Option(
-            help="Draw noise that anyone who knows this number can repeat.",
-            metavar="N",
-            rich_help_panel=_POLICY,
-        ),
-    ] = None,
+    config: Config = None,  # noqa: ARG001  # its callback reads it
+    pad_to: PadTo = None,
+    bag: Bag = False,
+    unsafe_drop: UnsafeDrop = False,
+    unsafe_mask: UnsafeMask = None,
+    unsafe_keep: UnsafeKeep = False,
+    unsafe_keep_punctuation: UnsafeKeepPunctuation = False,
+    unsafe_keep_case: UnsafeKeepCase = False,
+    unsafe_exempt: UnsafeExempt = None,
+    unsafe_keep_nulls: UnsafeKeepNulls = False,
+    unsafe_seed: UnsafeSeed = None,
 ) -> None:
     """Perturb the texts of a table, or of a pipe. Text is never an argument: process lists show those.
 
-    A file appears whole or not at all, for you alone (mode 0600), with OUT.manifest.json to travel with it,
-    and OUT.private.json, which is not for release. If it is interrupted, run the same command again with
-    --resume.
+    OUT appears complete or not at all, readable only by you (mode 0600). Beside it are OUT.manifest.json,
+    which may be released with it, and OUT.private.json, which must not be. If the command is interrupted,
+    run it again with --resume.
     """
     layout = make_layout(format, delimiter, no_header, no_quotes)
     policy = make_policy(
@@ -206,23 +182,27 @@ def perturb(
         unsafe_exempt=unsafe_exempt,
         unsafe_keep_nulls=unsafe_keep_nulls,
     )
-    veil = Perturber(mechanism_of(epsilon, lam, dims, mechanism, embedding, chosen_device(device)), policy)
-    key = (
-        RunKey()
-        if unsafe_seed is None
-        else insecure_key(check_whole(unsafe_seed, "unsafe_seed", "perturb", 0))
+    chosen = mechanism_of(
+        context,
+        mechanism,
+        load_embedding(embedding),
+        epsilon,
+        lam=lam,
+        dims=dims,
+        options=option or (),
+        device=chosen_device(device),
     )
-    make_engine = _engine(engine, master, workers)
+    perturber = Perturber(chosen, policy)
+    key = _key(unsafe_seed)
+    make_engine = engine_maker(engine, workers=workers, master=master)
     columns, kept = text or [], keep or []
     if target == "-":
         if resume or again or force or no_ledger:
-            raise ParameterError(
-                "--resume, --force, --again and --no-ledger are for files. Hint: name an output file."
-            )
+            raise ParameterError(_FOR_FILES)
         with _hint_when_stopped():
-            left_out = _to_pipe(source, veil, columns, kept, layout, workers, make_engine, key)
+            left_out = _to_pipe(source, perturber, columns, kept, layout, make_engine, key)
         _note_left_out(left_out)
-        note(_strength(veil.mechanism))
+        note(_strength(perturber.mechanism))
         return
     if source == "-":
         layout = replace(layout, format=recognised(Path(target), layout)[0].format)
@@ -230,11 +210,10 @@ def perturb(
         run = perturb_file(
             stack.enter_context(opened("-", layout))[0] if source == "-" else source,
             target,
-            perturber=veil,
+            perturber=perturber,
             text=columns,
             keep=kept,
             layout=layout,
-            workers=workers,
             engine=make_engine,
             resume=resume,
             force=force,
@@ -244,11 +223,17 @@ def perturb(
             watch=watch,
         )
     _show(run)
-    typer.echo(_strength(veil.mechanism))
+    typer.echo(_strength(perturber.mechanism))
+
+
+def _key(unsafe_seed: int | None) -> RunKey:
+    if unsafe_seed is None:
+        return RunKey()
+    return insecure_key(check_whole(unsafe_seed, "unsafe_seed", "perturb", 0))
 
 
 def _strength(mechanism: Mechanism) -> str:
-    """Return what the setting is worth, in a line; warn if it is next to nothing."""
+    """Return one line about what the setting is worth; warn if it is next to nothing."""
     result = strength(mechanism)
     if result.weak:
         warnings.warn(result.warning, PrivacyWarning, stacklevel=2)
@@ -267,41 +252,27 @@ def _hint_when_stopped() -> Iterator[None]:
 
 def _to_pipe(
     source: str,
-    veil: Perturber,
+    perturber: Perturber,
     text: list[str],
     keep: list[str],
     layout: Layout,
-    workers: int | None,
-    make_engine: EngineMaker | None,
+    make_engine: EngineMaker,
     key: RunKey,
 ) -> str:
-    with opened(source, layout) as (file, name, known, compression):
+    with opened(source, layout) as (file, name, full_layout, compression):
         return perturb_pipe(
             file,
             sys.stdout.buffer,
             name,
-            perturber=veil,
+            perturber=perturber,
             text=text,
             keep=keep,
-            layout=known,
+            layout=full_layout,
             compression=compression,
-            workers=workers,
             engine=make_engine,
             key=key,
             check=stopping.check,
         )
-
-
-def _engine(name: Literal["local", "spark"], master: str | None, workers: int | None) -> EngineMaker | None:
-    if name == "spark":
-        if workers is not None:
-            raise ParameterError("--workers is for threads. Hint: --master local[N] tells Spark.")
-        from wordveil.engines.spark import spark_engine
-
-        return spark_engine(master)
-    if master is not None:
-        raise ParameterError("--master is for Spark. Hint: --engine spark.")
-    return None
 
 
 def _show(run: FileRun) -> None:
@@ -311,7 +282,7 @@ def _show(run: FileRun) -> None:
     else:
         resumed = f" ({run.resumed_rows:,} of them before)" if run.resumed_rows else ""
         typer.echo(f"{run.output}: {run.rows:,} rows{resumed}, {run.words:,} words")
-    typer.echo(f"{run.manifest}: what is promised, to travel with it")
+    typer.echo(f"{run.manifest}: what is promised; it may be released")
     typer.echo(f"{run.private}: counts of the input, not for release")
 
 

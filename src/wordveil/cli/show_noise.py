@@ -1,4 +1,4 @@
-"""`wordveil show-noise`: the picture of sphere and ellipse."""
+"""`wordveil show-noise`: round and shaped noise side by side."""
 
 from pathlib import Path
 from typing import Annotated, Final
@@ -14,12 +14,14 @@ from wordveil.report.plots import draw_noise
 
 __all__ = ["show_noise"]
 
+# Common words from different regions, so their contours do not overlap; the figure in docs/ shows them.
 _WORDS: Final = ("king", "monday", "boston", "diabetes", "software")
+_OTHER_WORDS: Final = 8  # of the vocabulary, if it has none of these; more labels crowd the figure
 
 
 def show_noise(
     epsilon: Epsilon,
-    out: Annotated[Path, typer.Option(help="The picture to write: .png or .svg.")],
+    out: Annotated[Path, typer.Option(help="The figure to write: .png or .svg.")],
     lam: Annotated[float, typer.Option(help="λ of the right panel.")] = 1.0,
     axes: Annotated[
         tuple[int, int], typer.Option(help="Which principal axes, counted from the strongest, 1.")
@@ -33,6 +35,6 @@ def show_noise(
     epsilon = check_epsilon(epsilon, "show-noise")
     lam = check_real(lam, "lam", "show-noise", "be in [0, 1]", 0.0, 1.0)
     vectors = load_embedding(embedding)
-    words = word or [each for each in _WORDS if each in vectors] or list(vectors.words[:8])
+    words = word or [name for name in _WORDS if name in vectors] or list(vectors.words[:_OTHER_WORDS])
     draw_noise(vectors, epsilon, lam, words, axes, out)
     typer.echo(f"{out}: λ = 0 beside λ = {lam:g} at ε = {epsilon:g}")

@@ -1,17 +1,17 @@
-"""Ctrl-C, also where a library swallowed the exception that it raised."""
+"""Notices Ctrl-C even if a library swallowed the KeyboardInterrupt."""
 
 from collections.abc import Callable
 
 __all__ = ["check", "interrupted"]
 
-interrupted: Callable[[], bool] = lambda: False  # noqa: E731  # the entry of the command puts its own here
+interrupted: Callable[[], bool] = lambda: False  # noqa: E731  # replaced by `main`
 
 
 def check() -> None:
     """Raise KeyboardInterrupt if Ctrl-C was pressed.
 
-    An exception that is raised inside of a finalizer or a callback from C is printed or lost, and the work
-    would go on as if nothing had been said.
+    An exception that is raised inside a finalizer or a callback from C is printed or lost, and the work
+    would simply continue.
     """
     if interrupted():
         raise KeyboardInterrupt

@@ -1,9 +1,10 @@
-"""Public words and vectors: in memory, on disk, by name."""
+"""Public words and vectors: in memory, on disk and by name."""
 
 from wordveil.embedding.catalog import load_embedding
 from wordveil.embedding.formats import from_gensim, from_spacy, read_embedding
+from wordveil.embedding.provenance import Provenance
 from wordveil.embedding.store import open_store, save_store
-from wordveil.embedding.vectors import Embedding, Provenance
+from wordveil.embedding.vectors import Embedding, pickled_vectors
 
 __all__ = [
     "Embedding",
@@ -12,6 +13,7 @@ __all__ = [
     "from_spacy",
     "load_embedding",
     "open_store",
+    "pickled_vectors",
     "read_embedding",
     "save_store",
 ]

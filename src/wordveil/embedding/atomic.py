@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that appear complete or not at all."""
 
 import os
 import secrets
@@ -14,9 +14,9 @@ __all__ = ["atomic_write"]
 
 @contextmanager
 def atomic_write(path: Path, *, force: bool = False) -> Iterator[BinaryIO]:
-    """Yield a file that takes the place of `path` when the block ends well, and vanishes when it does not.
+    """Yield a file that becomes `path` if the block succeeds, and is deleted if it fails.
 
-    Without `force` an existing `path` is refused, also one that appears while the block runs.
+    Without `force` an existing `path` is refused, even if it appears while the block runs.
     """
     if not force and path.exists():
         raise _exists(path)
@@ -36,10 +36,10 @@ def atomic_write(path: Path, *, force: bool = False) -> Iterator[BinaryIO]:
 
 def _publish_new(part: Path, path: Path) -> None:
     try:
-        path.hardlink_to(part)  # unlike a rename, it never replaces a file
+        path.hardlink_to(part)  # unlike a rename, a link never replaces a file
     except FileExistsError:
         raise _exists(path) from None
-    except OSError:  # a file system without hard links
+    except OSError:  # the file system has no hard links
         part.replace(path)
 
 

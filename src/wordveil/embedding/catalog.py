@@ -1,17 +1,28 @@
-"""Embeddings by name: those that installed packages bring, and those that the user imported."""
+"""Embeddings by name: those from installed packages, and those that the user imported."""
 
 import difflib
+import hashlib
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
+from weakref import WeakValueDictionary
 
 from wordveil.embedding.formats.reading import read_embedding
+from wordveil.embedding.spectrum import Spectrum
 from wordveil.embedding.store import StoreDtype, looks_like_store, open_store, save_store
 from wordveil.embedding.vectors import Embedding, warn_unless_public
-from wordveil.errors import MachineError, ParameterError, UnknownNameError, sealed
+from wordveil.errors import (
+    IntegrityError,
+    MachineError,
+    ParameterError,
+    UnknownNameError,
+    WordveilError,
+    sealed,
+)
 from wordveil.folders import checked_path, user_folder
 
 __all__ = [
@@ -28,11 +39,14 @@ DEFAULT_NAME: Final = "glove-840b-300d"
 _GROUP: Final = "wordveil.embeddings"
 _SUFFIX: Final = ".safetensors"
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_pickled: Final = WeakValueDictionary[tuple[object, ...], Embedding]()
+# So that task after task that unpickles a mechanism does not prepare its vectors again.
+_last_pickled: Final = deque[Embedding](maxlen=2)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An embedding that can be asked for by name."""
+    """An embedding that can be loaded by name."""
 
     name: str
     path: Path
@@ -40,12 +54,12 @@ class Entry:
 
 
 def stores_folder() -> Path:
-    """Return the folder that imported embeddings are kept in, by the platform's conventions."""
+    """Return the folder for imported embeddings, by the platform's conventions."""
     return user_folder("data", "imported vectors") / "embeddings"
 
 
 def entries() -> list[Entry]:
-    """Return every embedding that has a name: the installed packages' first, then the user's own."""
+    """Return every embedding that has a name: from installed packages first, then the user's own."""
     return [*_installed(), *_imported()]
 
 
@@ -59,7 +73,7 @@ def _installed() -> Iterator[Entry]:
 def _imported() -> Iterator[Entry]:
     try:
         paths = sorted(stores_folder().iterdir())
-    except (OSError, MachineError):  # no home, or one that can't be read: then nothing was imported there
+    except (OSError, MachineError):  # no home folder, or an unreadable one: nothing was imported
         return
     for path in paths:
         if path.name.endswith(_SUFFIX) and not path.name.startswith("."):
@@ -68,11 +82,11 @@ def _imported() -> Iterator[Entry]:
 
 @sealed
 def load_embedding(source: str | Path | None = None, *, public: bool = False) -> Embedding:
-    """Return the embedding of that name or in that file; without a name, the default one.
+    """Return the embedding with that name or in that file; by default, the one that comes with wordveil.
 
-    A stored embedding is mapped, so that this takes milliseconds; other files are read whole. Vectors that
-    came with a package are public; of others somebody must have said so when they were imported, or say so
-    now with `public`, or there is a PrivacyWarning.
+    A stored embedding is mapped, which takes milliseconds; other files are read completely. Vectors from an
+    installed package are public. Others must have been declared public when they were imported, or be
+    declared so here with `public`; otherwise there is a PrivacyWarning.
 
     Examples
     --------
@@ -84,33 +98,71 @@ def load_embedding(source: str | Path | None = None, *, public: bool = False) ->
     """
     if source is None:
         source = DEFAULT_NAME
+    name = ""
     path = checked_path(source, "source", "load_embedding")
     if not isinstance(source, Path):
-        path, shipped = _resolve(str(path))
-        public = public or shipped
+        path, from_package = _resolve(str(path))
+        public = public or from_package
+        name = str(source) if path != Path(source) else ""
     if path.is_file():  # a pipe can be read only once
         with path.open("rb") as file:
             head = file.read(16)
         if looks_like_store(head):
-            return warn_unless_public(open_store(path, public=public), stacklevel=4)
+            embedding = warn_unless_public(open_store(path, public=public), stacklevel=4)
+            if name:
+                vars(embedding)["_reference"] = (_load_pickled, name)
+            return embedding
     embedding, _ = read_embedding(path, public=public)
     return embedding
 
 
+def _load_pickled(name: str, fingerprint: str, public: bool, spectrum: Spectrum | None) -> Embedding:
+    """Return the embedding that a pickle refers to: one object for equal pickles, while it is in use."""
+    axes = None if spectrum is None else hashlib.sha256(spectrum.axes.tobytes()).digest()
+    key = (name, fingerprint, public, axes)
+    known = _pickled.get(key)
+    if known is not None:
+        return known
+    embedding = _found(name, fingerprint, public)
+    if spectrum is not None:
+        vars(embedding)["_spectrum"] = spectrum
+    embedding = _pickled.setdefault(key, embedding)  # of two threads, the first; no lock that a fork inherits
+    _last_pickled.append(embedding)
+    return embedding
+
+
+def _found(name: str, fingerprint: str, public: bool) -> Embedding:
+    try:
+        path, _ = _resolve(name)
+        embedding = open_store(path, public=public)
+    except (WordveilError, OSError):
+        raise MachineError(
+            f"The vectors '{name}' are not on this machine. Hint: install them here, or pickle with "
+            "wordveil.embedding.pickled_vectors()."
+        ) from None
+    if embedding.fingerprint != fingerprint:
+        raise IntegrityError(
+            f"The vectors '{name}' on this machine are not those of the pickle. Hint: install the same ones, "
+            "or pickle with wordveil.embedding.pickled_vectors()."
+        )
+    vars(embedding)["_reference"] = (_load_pickled, name)
+    return embedding
+
+
 def _resolve(name: str) -> tuple[Path, bool]:
-    """Return where an embedding is, and whether it came with a package."""
-    shipped = {entry.name: entry.path for entry in _installed()}
-    if name in shipped:
-        return shipped[name], True
-    known = shipped | {entry.name: entry.path for entry in _imported()}
+    """Return the path of an embedding, and whether it comes from an installed package."""
+    installed = {entry.name: entry.path for entry in _installed()}
+    if name in installed:
+        return installed[name], True
+    paths = installed | {entry.name: entry.path for entry in _imported()}
     path = Path(name)
-    if name in known or path.exists() or path.name != name or path.suffix:
-        return known.get(name, path), False
-    close = difflib.get_close_matches(name, known, n=1)
-    if close:
-        hint = f"did you mean '{close[0]}'?"
+    if name in paths or path.exists() or path.name != name or path.suffix:
+        return paths.get(name, path), False
+    close_names = difflib.get_close_matches(name, paths, n=1)
+    if close_names:
+        hint = f"did you mean '{close_names[0]}'?"
     elif name == DEFAULT_NAME:
-        hint = "pip install ./packages/wordveil-glove brings the default one."
+        hint = "pip install ./packages/wordveil-glove installs the default one."
     else:
         hint = "'wordveil embedding list' shows the names; a path works too."
     raise UnknownNameError(f"There is no embedding of that name. Hint: {hint}")
@@ -119,22 +171,24 @@ def _resolve(name: str) -> tuple[Path, bool]:
 def import_embedding(
     embedding: Embedding, name: str, *, dtype: StoreDtype = "float32", force: bool = False
 ) -> Path:
-    """Store `embedding` in the user's data folder, so that it can be asked for as `name`."""
+    """Store `embedding` in the user's data folder, so it can be loaded as `name`."""
     path = check_new_name(name, force=force)
     save_store(embedding, path, dtype=dtype, force=force)
     return path
 
 
 def check_new_name(name: str, *, force: bool = False) -> Path:
-    """Return where an embedding called `name` would be kept; refuse names that are taken or odd."""
+    """Return where an embedding called `name` would be stored; refuse names that are taken or malformed."""
     if not _NAME.fullmatch(name):
         raise ParameterError(
-            "The name of an embedding must be up to 64 small letters, digits, dots, dashes and "
-            "underscores, and begin with a letter or digit."
+            "The name of an embedding must be up to 64 lower-case letters, digits, dots, dashes and "
+            "underscores, and start with a letter or digit."
         )
     if any(entry.name == name for entry in _installed()):
-        raise ParameterError(f"'{name}' is the name of an installed package's vectors. Hint: choose another.")
+        raise ParameterError(
+            f"'{name}' is the name of vectors from an installed package. Hint: choose another name."
+        )
     path = stores_folder() / f"{name}{_SUFFIX}"
     if path.exists() and not force:
-        raise ParameterError(f"There is an embedding '{name}' already. Hint: --force replaces it.")
+        raise ParameterError(f"An embedding named '{name}' exists already. Hint: --force replaces it.")
     return path

@@ -6,28 +6,26 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.embedding.arrays import locked
+from wordveil.embedding.arrays import locked, row_blocks
 
 __all__ = ["Spectrum", "compute_spectrum", "project_rows"]
-
-_BLOCK_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """The second-order picture of a set of vectors, in float64.
+    """The first and second moments of a set of vectors, in float64.
 
     Attributes
     ----------
     centroid : array of shape (m,)
         The mean vector.
     mean_variance : float
-        The mean of the m sample variances; what the covariance is divided by.
+        The mean of the m sample variances. The covariance is divided by it.
     eigenvalues : array of shape (m,)
-        Those of Σ = sample covariance / mean_variance, ascending; their sum is m.
-        All zero where every vector is the same.
+        The eigenvalues of Σ = sample covariance / mean_variance, ascending. Their sum is m.
+        All are zero if every vector is the same.
     axes : array of shape (m, m)
-        Column j is the unit eigenvector of `eigenvalues[j]`; its largest entry is positive.
+        Column j is the unit eigenvector of `eigenvalues[j]`, with its largest entry positive.
     """
 
     centroid: NDArray[np.float64]
@@ -40,41 +38,40 @@ class Spectrum:
             object.__setattr__(self, name, locked(getattr(self, name)))
 
     def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
-        # Unpickled arrays could be written to; made anew, they are locked again.
+        # Unpickled arrays would be writeable; the constructor locks them again.
         return type(self), (self.centroid, self.mean_variance, self.eigenvalues, self.axes)
 
     @property
     def covariance(self) -> NDArray[np.float64]:
-        """Σ itself, rebuilt from its eigenbasis."""
+        """The matrix Σ, rebuilt from its eigenbasis."""
         sigma = (self.axes * self.eigenvalues) @ self.axes.T
         return np.asarray((sigma + sigma.T) / 2.0)
 
 
 def compute_spectrum(vectors: NDArray[np.float32]) -> Spectrum:
-    """Return the spectrum of the rows of `vectors`, in blocks, so that memory stays bounded."""
+    """Return the spectrum of the rows of `vectors`, computed in blocks to bound memory."""
     rows, dim = vectors.shape
     centroid = np.zeros(dim)
-    for start in range(0, rows, _BLOCK_ROWS):
-        centroid += vectors[start : start + _BLOCK_ROWS].sum(axis=0, dtype=np.float64)
+    for block in row_blocks(rows):
+        centroid += vectors[block].sum(axis=0, dtype=np.float64)
     centroid /= rows
     scatter = np.zeros((dim, dim))
-    for start in range(0, rows, _BLOCK_ROWS):
-        centred = vectors[start : start + _BLOCK_ROWS] - centroid
+    for block in row_blocks(rows):
+        centred = vectors[block] - centroid
         scatter += centred.T @ centred
     mean_variance = float(np.trace(scatter)) / (rows - 1) / dim
     if mean_variance > 0.0:
         scatter *= dim / np.trace(scatter)
     eigenvalues, axes = np.linalg.eigh(scatter)
-    eigenvalues = np.maximum(eigenvalues, 0.0)
+    eigenvalues = np.maximum(eigenvalues, 0.0)  # rounding can push a zero below 0
     axes *= np.where(axes[np.abs(axes).argmax(axis=0), np.arange(dim)] < 0.0, -1.0, 1.0)
     return Spectrum(centroid, mean_variance, eigenvalues, axes)
 
 
 def project_rows(vectors: NDArray[np.float32], spectrum: Spectrum, k: int) -> NDArray[np.float32]:
-    """Return the coordinates of the rows on the top `k` principal axes, strongest first."""
+    """Return the coordinates of the rows on the top `k` principal axes, largest variance first."""
     axes = spectrum.axes[:, ::-1][:, :k]
     projected = np.empty((len(vectors), k), dtype=np.float32)
-    for start in range(0, len(vectors), _BLOCK_ROWS):
-        block = vectors[start : start + _BLOCK_ROWS].astype(np.float64)
-        projected[start : start + _BLOCK_ROWS] = block @ axes
+    for block in row_blocks(len(vectors)):
+        projected[block] = vectors[block].astype(np.float64) @ axes
     return projected

@@ -1,10 +1,10 @@
 """`Embedding`: public words and their vectors, immutable, with lookup both ways."""
 
 import threading
-import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, NoReturn, Self, final
@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wordveil.embedding.arrays import first_not_finite, locked, row_norms
+from wordveil.embedding.checks import checked_matrix, checked_words
 from wordveil.embedding.fingerprint import fingerprint_of, fingerprint_of_projection, pack_words
+from wordveil.embedding.provenance import Provenance
 from wordveil.embedding.spectrum import Spectrum, compute_spectrum, project_rows
 from wordveil.errors import (
     FormatError,
@@ -25,45 +27,28 @@ from wordveil.errors import (
     parameter_error,
 )
 
-__all__ = ["Embedding", "Provenance", "is_plain_word", "warn_unless_public"]
+__all__ = ["Embedding", "pickled_vectors", "warn_unless_public"]
 
-_LONGEST_WORD: Final = 1000
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-_JOINERS: Final = "\u200c\u200d"
 _SPECTRUM_LOCK: Final = threading.Lock()
-
-
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """Where vectors come from, in words for people; every field may be empty."""
-
-    name: str = ""
-    source: str = ""
-    licence: str = ""
-    preprocessing: str = ""
-
-    def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
-            value = getattr(self, name)
-            if not isinstance(value, str) or not value.isprintable():
-                raise parameter_error(name, "Provenance", "be a str of printable characters", value)
+_pickle_vectors: Final = ContextVar("pickle_vectors", default=False)
 
 
 @final
 class Embedding:
-    """Public words and their float32 vectors; immutable, safe to share between threads.
+    """Public words and their float32 vectors. Immutable, and safe to share between threads.
 
     Parameters
     ----------
     words : iterable of str
-        At least two, all different, none empty, none with control characters or line breaks.
+        At least two, all different, none of them blank or with control characters or line breaks.
     vectors : array_like of shape (number of words, dimensions)
-        Finite numbers; copied as float32.
+        Finite numbers. They are copied to float32.
     provenance : Provenance, optional
         Name, source, licence and preprocessing, for people and manifests.
     public : bool
-        Declares that neither words nor vectors were made from the private text. Without it there is a
-        PrivacyWarning: a vocabulary or a covariance that depends on private text is no part of any promise.
+        Declares that neither the words nor the vectors were derived from the private text. Without it there
+        is a PrivacyWarning: the guarantee does not cover a vocabulary or a covariance that depends on
+        private text.
 
     Examples
     --------
@@ -83,37 +68,12 @@ class Embedding:
         public: bool = False,
     ) -> None:
         if "_stored" in vars(self):
-            raise AttributeError("An Embedding is immutable: it can't be made twice.")
+            raise AttributeError("An Embedding is immutable: it can't be initialised twice.")
         if not isinstance(public, bool):
             raise parameter_error("public", "Embedding", "be True or False", public)
-        self._fill(_checked_words(words), _checked_matrix(vectors), provenance, public=public)
+        content = Embedding._adopt(checked_words(words), checked_matrix(vectors), provenance, public=public)
+        vars(self).update(vars(content))
         warn_unless_public(self)
-
-    def _fill(
-        self,
-        words: Sequence[str] | Callable[[], Sequence[str]],
-        stored: NDArray[Any],
-        provenance: Provenance,
-        fingerprint: str | None = None,
-        derived: bool = False,
-        public: bool = False,
-    ) -> None:
-        rows = len(stored)
-        if rows < 2:
-            raise ParameterError(f"An embedding must have at least 2 words. Got {rows} instead.")
-        if not callable(words) and len(words) != rows:
-            raise ParameterError(
-                f"An embedding must have a vector for each word. "
-                f"Got {len(words)} words and {rows} vectors instead."
-            )
-        self.__dict__.update(
-            _words=words,
-            _stored=stored,
-            _claimed=fingerprint,
-            _derived=derived,
-            provenance=provenance,
-            public=public,
-        )
 
     @classmethod
     def _adopt(
@@ -127,16 +87,31 @@ class Embedding:
         public: bool = False,
     ) -> Self:
         """Wrap checked words (or a function that reads them) and a float16 or float32 matrix, uncopied."""
+        rows = len(stored)
+        if rows < 2:
+            raise ParameterError(f"An embedding must have at least 2 words. Got {rows} instead.")
+        if not callable(words) and len(words) != rows:
+            raise ParameterError(
+                f"An embedding must have a vector for each word. "
+                f"Got {len(words)} words and {rows} vectors instead."
+            )
         embedding = cls.__new__(cls)
-        embedding._fill(words, stored, provenance, fingerprint, derived, public)
+        vars(embedding).update(
+            _words=words,
+            _stored=stored,
+            _stated_fingerprint=fingerprint,
+            _derived=derived,
+            provenance=provenance,
+            public=public,
+        )
         return embedding
 
     provenance: Provenance
     public: bool
-    """Whether somebody has declared that the vectors were not made from private text."""
+    """Whether somebody has declared that the vectors were not derived from private text."""
     _words: Sequence[str] | Callable[[], Sequence[str]]
     _stored: NDArray[Any]
-    _claimed: str | None
+    _stated_fingerprint: str | None
     _derived: bool
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -145,11 +120,19 @@ class Embedding:
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"An Embedding is immutable: '{name}' can't be deleted.")
 
+    @property
+    def pickles_by_name(self) -> bool:
+        """Whether a pickle made now refers to the vectors by name and fingerprint, and leaves them out."""
+        return "_reference" in vars(self) and not _pickle_vectors.get()
+
     def __reduce__(self) -> tuple[Callable[..., "Embedding"], tuple[Any, ...]]:
-        # The spectrum travels along: an eigenbasis that is computed again may differ.
+        # The spectrum is included: an eigenbasis computed on another machine may differ.
+        if self.pickles_by_name:
+            load, name = vars(self)["_reference"]
+            return load, (name, self.fingerprint, self.public, vars(self).get("_spectrum"))
         content = (tuple(self.words), np.array(self._stored), self.provenance)
-        marks = (self._claimed, self._derived, self.public)
-        return _restore, (*content, *marks, vars(self).get("_spectrum"))
+        flags = (self._stated_fingerprint, self._derived, self.public)
+        return _restore, (*content, *flags, vars(self).get("_spectrum"))
 
     def __len__(self) -> int:
         return len(self._stored)
@@ -177,37 +160,37 @@ class Embedding:
 
     @cached_property
     def vectors(self) -> NDArray[np.float32]:
-        """The vectors as float32, a row a word; read-only.
+        """The vectors as float32, one row per word. Read-only.
 
-        Of a float32 store it is a view of the mapped file; float16 is widened here, once.
+        For a float32 store this is a view of the mapped file; float16 is converted here, once.
         """
         vectors = self._stored.astype(np.float32, copy=False).view(np.ndarray)
-        bad = first_not_finite(vectors)
-        if bad is not None:
+        bad_row = first_not_finite(vectors)
+        if bad_row is not None:
             raise FormatError(
-                f"The vector of word {bad} (counted from 0) holds a value that is not a finite number. "
-                "Hint: the file is damaged; import the vectors anew."
+                f"The vector of word {bad_row} (counted from 0) holds a value that is not a finite number. "
+                "Hint: the file is damaged; import the vectors again."
             )
         return locked(vectors)
 
     @property
     def index(self) -> Mapping[str, int]:
-        """The ids by their words; read-only."""
+        """A read-only mapping from words to ids."""
         return MappingProxyType(self._index)
 
     @cached_property
     def _index(self) -> dict[str, int]:
         index = {word: i for i, word in enumerate(self.words)}
         if len(index) != len(self):
-            raise FormatError("The embedding holds a word twice. Hint: import the vectors anew.")
+            raise FormatError("The embedding holds a word twice. Hint: import the vectors again.")
         return index
 
     def id_of(self, word: str) -> int | None:
-        """Return the id of `word`, None if it is not in the vocabulary."""
+        """Return the id of `word`, or None if it is not in the vocabulary."""
         return self._index.get(word)
 
     def ids_of(self, words: Iterable[str]) -> NDArray[np.int64]:
-        """Return the ids of `words`, -1 for each that is not in the vocabulary.
+        """Return the ids of `words`, with -1 for words that are not in the vocabulary.
 
         Examples
         --------
@@ -218,39 +201,39 @@ class Embedding:
         return np.fromiter((index.get(word, -1) for word in words), dtype=np.int64)
 
     def vector(self, word: str) -> NDArray[np.float32]:
-        """Return a copy of the vector of `word`, without reading the others."""
-        vector = np.array(self._stored[self._known(word)], dtype=np.float32)
+        """Return a copy of the vector of `word` without reading the other vectors."""
+        vector = np.array(self._stored[self._require_id(word)], dtype=np.float32)
         if not np.isfinite(vector).all():
             raise FormatError("The vector of the word holds a value that is not a finite number.")
         return vector
 
-    def _known(self, word: str) -> int:
-        number = self.id_of(word)
-        if number is None:
+    def _require_id(self, word: str) -> int:
+        word_id = self.id_of(word)
+        if word_id is None:
             raise UnknownNameError(
                 f"The word is not among the {len(self):,} of this embedding. "
-                "Hint: words are matched letter by letter, and most vocabularies are lower-case."
+                "Hint: words must match exactly, and most vocabularies are lower-case."
             )
-        return number
+        return word_id
 
     def neighbours(self, word: str, k: int = 10) -> list[tuple[str, float]]:
         """Return the `k` other words whose vectors have the highest cosine with that of `word`.
 
-        For people to look at: the mechanisms search by Euclidean distance, over all words.
+        Meant for inspection: the mechanisms search all words by Euclidean distance.
         """
         k = check_whole(k, "k", "Embedding.neighbours", 1)
-        number = self._known(word)
+        word_id = self._require_id(word)
         norms = row_norms(self.vectors)
-        scale = norms * norms[number]
-        products = np.einsum("ij,j->i", self.vectors, self.vectors[number], dtype=np.float64)
+        scale = norms * norms[word_id]
+        products = np.einsum("ij,j->i", self.vectors, self.vectors[word_id], dtype=np.float64)
         cosines = np.divide(products, scale, out=np.zeros(len(self)), where=scale > 0.0)
-        cosines[number] = -np.inf
+        cosines[word_id] = -np.inf
         best = np.argsort(-cosines, kind="stable")[: min(k, len(self) - 1)]
         return [(self.words[i], float(cosines[i])) for i in best]
 
     @property
     def spectrum(self) -> Spectrum:
-        """Centroid, covariance and eigenbasis: computed once, in float64."""
+        """Centroid, covariance and eigenbasis, computed once in float64."""
         with _SPECTRUM_LOCK:
             if "_spectrum" not in vars(self):
                 vars(self)["_spectrum"] = compute_spectrum(self.vectors)
@@ -259,13 +242,13 @@ class Embedding:
 
     @property
     def centroid(self) -> NDArray[np.float64]:
-        """The mean vector: where words outside of the vocabulary stand."""
+        """The mean vector, used for words outside the vocabulary."""
         return self.spectrum.centroid
 
     def project(self, k: int) -> "Embedding":
-        """Return the embedding on its top `k` principal axes, strongest first.
+        """Return the embedding projected onto its top `k` principal axes, largest variance first.
 
-        A projection never lengthens a Euclidean distance, so at λ = 0 the same ε promises at least as
+        A projection never increases a Euclidean distance, so at λ = 0 the same ε promises at least as
         much as before.
 
         Examples
@@ -276,103 +259,73 @@ class Embedding:
         """
         k = check_whole(k, "k", "Embedding.project", 1, self.dim)
         self.verify()
-        about = Provenance(
+        provenance = Provenance(
             name=f"{self.provenance.name or 'unnamed'}[{k}]",
             source=self.provenance.source,
             licence=self.provenance.licence,
             preprocessing=f"{self.provenance.preprocessing}; top {k} principal axes".lstrip("; "),
         )
         projected = locked(project_rows(self.vectors, self.spectrum, k))
-        mark = fingerprint_of_projection(self.fingerprint, k)
+        fingerprint = fingerprint_of_projection(self.fingerprint, k)
         return Embedding._adopt(
-            self.words, projected, about, fingerprint=mark, derived=True, public=self.public
+            self.words, projected, provenance, fingerprint=fingerprint, derived=True, public=self.public
         )
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256, in hexadecimal; for a stored embedding what the file says until `verify` is called."""
-        return self._claimed if self._claimed is not None else self._computed
+        """SHA-256 in hexadecimal. For a stored embedding it is what the file states; `verify` checks it."""
+        stated = self._stated_fingerprint
+        return stated if stated is not None else self._computed_fingerprint
 
     @cached_property
-    def _computed(self) -> str:
+    def _computed_fingerprint(self) -> str:
         return fingerprint_of(*pack_words(self.words), self.vectors)
 
     def verify(self) -> None:
-        """Check the whole content against the fingerprint; raise IntegrityError if it differs.
+        """Check words and vectors against the fingerprint; raise IntegrityError if they differ.
 
-        Costs a pass over the vectors the first time and nothing after. A projection was checked when
-        it was made, and its bytes, which depend on the linear algebra library, are not hashed.
+        The first call reads all vectors; later calls cost nothing. A projection is not hashed, since its
+        bytes depend on the linear algebra library: its parent was verified when it was projected.
         """
-        if not self._derived and self._computed != self.fingerprint:
+        if not self._derived and self._computed_fingerprint != self.fingerprint:
             raise IntegrityError(
-                f"The vectors of '{self.provenance.name}' are not those that the fingerprint was made of. "
-                "Hint: the file was changed or damaged; import the vectors anew."
+                f"The vectors of '{self.provenance.name}' do not match their fingerprint. "
+                "Hint: the file was changed or damaged; import the vectors again."
             )
 
 
+@contextmanager
+def pickled_vectors() -> Iterator[None]:
+    """Let pickles include all vectors, for machines where vectors with a name are not installed.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> import wordveil as wv
+    >>> len(pickle.dumps(wv.load_embedding())) < 10_000
+    True
+    >>> with pickled_vectors():
+    ...     len(pickle.dumps(wv.load_embedding())) > 20_000_000
+    True
+    """
+    token = _pickle_vectors.set(True)
+    try:
+        yield
+    finally:
+        _pickle_vectors.reset(token)
+
+
 def warn_unless_public(embedding: Embedding, stacklevel: int = 3) -> Embedding:
-    """Return the embedding; raise a PrivacyWarning if nobody has declared that it is public."""
+    """Return the embedding, with a PrivacyWarning if nobody has declared that it is public."""
     if not embedding.public:
         warnings.warn(
-            "Nobody has declared that these vectors are public. If their words or numbers were made from the "
-            "private text, nothing is promised. Hint: public=True declares it, as does 'wordveil embedding "
-            "import --public'.",
+            "Nobody has declared that these vectors are public. If their words or numbers were derived from "
+            "the private text, there is no guarantee. Hint: public=True declares it, as does 'wordveil "
+            "embedding import --public'.",
             PrivacyWarning,
             stacklevel=stacklevel,
         )
     return embedding
-
-
-def is_plain_word(word: str) -> bool:
-    r"""Tell whether `word` may stand in a vocabulary.
-
-    It must not be blank, begin or end with a space, be longer than 1,000 letters, or hold line breaks,
-    control characters or other marks that hide or reorder text (the joiners of emoji and Persian may stay).
-
-    Examples
-    --------
-    >>> is_plain_word("don't"), is_plain_word(" "), is_plain_word("two\u2028lines")
-    (True, False, False)
-    """
-    if not word or len(word) > _LONGEST_WORD or word != word.strip():
-        return False
-    if word.isascii():
-        return word.isprintable()
-    return not any(unicodedata.category(x) in _HIDDEN and x not in _JOINERS for x in word)
-
-
-def _checked_words(words: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(words, str | bytes):
-        raise ParameterError("The 'words' parameter of Embedding must be a list of str.")
-    checked = tuple(words)
-    for i, word in enumerate(checked):
-        if not isinstance(word, str) or not is_plain_word(word):
-            raise ParameterError(
-                f"Word {i} (counted from 0) of the embedding must be a str that is not blank and "
-                "holds no line breaks, control characters or outer spaces."
-            )
-    if len(set(checked)) != len(checked):
-        seen: set[str] = set()
-        repeated = next(i for i, word in enumerate(checked) if word in seen or seen.add(word))  # type: ignore[func-returns-value]  # set.add returns None, which is false
-        raise ParameterError(f"The words of an embedding must all be different; word {repeated} is a repeat.")
-    return checked
-
-
-def _checked_matrix(vectors: ArrayLike) -> NDArray[np.float32]:
-    given = np.asarray(vectors)
-    if given.ndim != 2 or given.shape[1] < 1 or given.dtype.kind not in "fiu":
-        raise ParameterError(
-            "The 'vectors' parameter of Embedding must be a table of real numbers, a row a word. "
-            f"Got shape {given.shape} of {given.dtype} instead."
-        )
-    with np.errstate(over="ignore"):
-        matrix = np.array(given, dtype=np.float32, order="C")
-    bad = first_not_finite(matrix)
-    if bad is not None:
-        raise ParameterError(
-            f"The vector of word {bad} (counted from 0) must hold finite float32 numbers only."
-        )
-    return locked(matrix)
 
 
 def _restore(

@@ -1,6 +1,16 @@
-"""Where the work is done: threads of this process, or a Spark cluster."""
+"""The engines that perturb chunks: threads of this process, or a Spark cluster."""
 
-from wordveil.engines.base import Engine, Perturbed
+from wordveil.engines.base import Engine, EngineMaker, Perturbed
 from wordveil.engines.local import LocalEngine
+from wordveil.engines.registry import EngineKind, engine_kinds, engine_maker, register_engine
 
-__all__ = ["Engine", "LocalEngine", "Perturbed"]
+__all__ = [
+    "Engine",
+    "EngineKind",
+    "EngineMaker",
+    "LocalEngine",
+    "Perturbed",
+    "engine_kinds",
+    "engine_maker",
+    "register_engine",
+]

@@ -1,36 +1,36 @@
-"""What every engine does: chunks in, answers out, in the same order; and how each chunk gets its noise."""
+"""The contract of all engines: chunks in, answers out, in order; and how each chunk gets its noise."""
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from wordveil.perturber import Perturber, PrivateReport
 from wordveil.randomness import RunKey, Stream
-from wordveil.tables.base import Answers, Chunk
+from wordveil.tables.base import Chunk, Columns
 
-__all__ = ["Engine", "Perturbed", "perturbed_texts", "stream_of"]
+__all__ = ["Engine", "EngineMaker", "Perturbed", "perturbed_texts", "stream_of"]
 
 
 class Perturbed(NamedTuple):
     """A chunk with the answers to its texts, and counts that are not for release."""
 
     chunk: Chunk
-    answers: Answers
+    answers: Columns
     report: PrivateReport
 
 
 class Engine(ABC):
-    """Perturbs chunks, with a bounded number of them under way. A context manager: leaving ends the work."""
+    """Perturbs chunks, a bounded number of them at a time. A context manager: leaving it stops the work."""
 
     @abstractmethod
     def perturb(self, chunks: Iterable[Chunk], *, waits: bool = False) -> Iterator[Perturbed]:
         """Yield each chunk with its answers, in the order of the chunks.
 
-        `waits` says that the next chunk may be long in coming, as from a pipe: then nobody waits for the one
-        who reads it when the work is ended.
+        Set `waits` if the next chunk may take long to arrive, as from a pipe: then `close` does not wait for
+        the thread that reads it.
         """
 
     def __enter__(self) -> Self:
@@ -40,17 +40,28 @@ class Engine(ABC):
         self.close()
 
     def close(self) -> None:
-        """End the work and let go of what it needed; what is under way is not used any more."""
+        """Stop the work and free its resources; the answers of unfinished chunks are dropped."""
         return
 
 
-def stream_of(key: RunKey, partition: int, ordinal: int, column: str, texts: Iterable[str | None]) -> Stream:
+EngineMaker = Callable[[Perturber, RunKey], Engine]
+"""Creates the engine of a run from a perturber and the key of the run."""
+
+
+def stream_of(
+    perturber: Perturber,
+    key: RunKey,
+    partition: int,
+    ordinal: int,
+    column: str,
+    texts: Iterable[str | None],
+) -> Stream:
     """Return the noise for the texts of one column of one batch.
 
-    It is derived from where the batch stands and from what it holds: done again, it gives the same answers,
-    and no two batches, columns or contents share noise.
+    It is derived from the setting, the position of the batch and its content. So a batch that is perturbed
+    again gets the same answers, and no two settings, batches, columns or contents share noise.
     """
-    return key.stream(partition, ordinal, column, _content(list(texts)))
+    return perturber.derive_stream(key, partition, ordinal, column, _content(list(texts)))
 
 
 def _content(texts: list[str | None]) -> bytes:
@@ -62,13 +73,13 @@ def _content(texts: list[str | None]) -> bytes:
 
 
 def perturbed_texts(
-    veil: Perturber, key: RunKey, partition: int, ordinal: int, texts: Answers
-) -> tuple[Answers, PrivateReport]:
-    """Return the answers to the texts of each column of one batch, and the counts."""
-    answers: Answers = {}
+    perturber: Perturber, key: RunKey, partition: int, ordinal: int, texts: Columns
+) -> tuple[Columns, PrivateReport]:
+    """Return the answers for each column of one batch, and the counts."""
+    answers: Columns = {}
     total = PrivateReport()
     for column, values in texts.items():
-        stream = stream_of(key, partition, ordinal, column, values)
-        answers[column], report = veil.perturb_column(values, stream)
+        stream = stream_of(perturber, key, partition, ordinal, column, values)
+        answers[column], report = perturber.perturb_column(values, stream)
         total.add(report)
     return answers, total

@@ -1,4 +1,4 @@
-"""The threads of this process. The search leaves Python's lock alone, so they run at the same time."""
+"""Threads of this process. The search releases Python's global lock, so they run at the same time."""
 
 import queue
 import threading
@@ -16,27 +16,29 @@ from wordveil.tables.base import Chunk
 
 __all__ = ["LocalEngine", "checked_workers"]
 
-_MOST_WORKERS: Final = 1024
-_AHEAD: Final = 2
+_MOST_WORKERS: Final = 1024  # far more than any machine has cores: it only catches typing mistakes
+# Chunks in flight per thread: the one it works on and the next, so no thread idles while chunks are read in
+# order. More would only hold more rows in memory.
+_CHUNKS_PER_WORKER: Final = 2
 
 
 def checked_workers(workers: int | None) -> int:
-    """Return the number of threads that is asked for; by default as many as there are cores."""
+    """Return the number of threads to use (default: one per core)."""
     if workers is None:
         return all_cores()
     return check_whole(workers, "workers", "LocalEngine", 1, _MOST_WORKERS)
 
 
 class _Task:
-    """A chunk on its way through a thread."""
+    """A chunk that is waiting for a thread, in work, or done."""
 
     def __init__(self, ordinal: int, chunk: Chunk) -> None:
         self.ordinal, self.chunk = ordinal, chunk
-        self.ended = threading.Event()
+        self.done = threading.Event()
         self.result: Perturbed | BaseException | None = None
 
     def outcome(self) -> Perturbed:
-        self.ended.wait()
+        self.done.wait()
         if isinstance(self.result, Perturbed):
             return self.result
         assert self.result is not None
@@ -44,30 +46,33 @@ class _Task:
 
 
 class LocalEngine(Engine):
-    """Threads, each with chunks of its own.
+    """Threads, each of which takes one chunk at a time.
 
-    The linear algebra below is held to one thread each meanwhile, which is faster than many threads in turn.
+    Meanwhile the linear algebra library is limited to one thread per call: many chunks at once on one thread
+    each are faster than one chunk after the other on many.
 
     Parameters
     ----------
-    veil : Perturber
-        What makes text private.
+    perturber : Perturber
+        Perturbs the texts.
     key : RunKey
-        Where the noise comes from.
+        The key that the noise is derived from.
     workers : int, optional
-        How many threads; by default as many as there are cores.
+        Threads (default: one per core).
     """
 
-    def __init__(self, veil: Perturber, key: RunKey, workers: int | None = None) -> None:
-        self._veil, self._key = veil, key
+    def __init__(self, perturber: Perturber, key: RunKey, workers: int | None = None) -> None:
+        self._perturber, self._key = perturber, key
         self.workers: Final = checked_workers(workers)
         self._limits: Any = threadpool_limits(1, user_api="blas")
         self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
-        self._room = threading.Semaphore(self.workers * _AHEAD)
+        self._room = threading.Semaphore(self.workers * _CHUNKS_PER_WORKER)
         self._ordinal = 0
         self._closed = False
         self._threads: list[threading.Thread] = []
-        veil.mechanism.perturb_ids([-1], stream=key.stream("prepare"))  # once, not once a thread
+        perturber.mechanism.perturb_ids(
+            [-1], stream=key.stream("prepare")
+        )  # prepares the search once, not once per thread
         for _ in range(self.workers):
             self._start(self._work)
 
@@ -84,17 +89,17 @@ class LocalEngine(Engine):
             try:
                 with one_thread():
                     answers, report = perturbed_texts(
-                        self._veil, self._key, 0, task.ordinal, task.chunk.texts
+                        self._perturber, self._key, 0, task.ordinal, task.chunk.texts
                     )
                 task.result = Perturbed(task.chunk, answers, report)
             except BaseException as error:
                 task.result = error
-            task.ended.set()
+            task.done.set()
 
     def perturb(self, chunks: Iterable[Chunk], *, waits: bool = False) -> Iterator[Perturbed]:
-        """Yield each chunk with its answers, in the order of the chunks, each as soon as it is there.
+        """Yield each chunk with its answers, in the order of the chunks, each as soon as it is ready.
 
-        A thread of its own takes the chunks, so that a slow reader holds no answer back.
+        A separate thread reads the chunks, so a slow reader does not hold back any answer.
         """
         order: queue.SimpleQueue[_Task | BaseException | None] = queue.SimpleQueue()
         self._start(self._feed, chunks, order, joined=not waits)
@@ -122,7 +127,7 @@ class LocalEngine(Engine):
         order.put(None)
 
     def close(self) -> None:
-        """Tell the threads to stop, and wait for them to finish the chunk that they are at."""
+        """Stop the threads, and wait until each has finished its current chunk."""
         if self._limits is None:
             return
         self._closed = True

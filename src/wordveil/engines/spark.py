@@ -1,22 +1,19 @@
 """A Spark cluster, through PySpark's Arrow path (extra `spark`).
 
-The prepared vectors go out once, as a broadcast, and so does the key, in a broadcast of its own: never in a
-plan, a log or the event log. Every batch derives its noise from where it stands and what it holds, so that a
-task that is tried again, or twice at once, gives the same rows.
+The prepared vectors are sent to the workers once, as a broadcast. So is the key, in a broadcast of its own:
+it never appears in a plan, a log or the event log. Every batch derives its noise from its position and its
+content, so a task that is retried, or runs twice at once, gives the same rows.
 """
 
-import hashlib
-import json
-import pickle
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from wordveil.engines.base import Engine, Perturbed, perturbed_texts
+from wordveil.engines.base import Engine, EngineMaker, Perturbed, perturbed_texts
 from wordveil.engines.spark_session import (
     LOG_HINT,
     PYTHON,
@@ -28,17 +25,16 @@ from wordveil.engines.spark_session import (
     start_session,
     url_of,
 )
+from wordveil.engines.transport import Row, SentPerturber, answer_row, chunk_row, perturbed_chunk
 from wordveil.errors import (
-    IntegrityError,
     MachineError,
     ParameterError,
     PrivacyWarning,
-    parameter_error,
     sealed,
 )
 from wordveil.nearest.threads import one_thread
-from wordveil.perturber import Perturber, PrivateReport
-from wordveil.randomness import RunKey, warn_if_insecure
+from wordveil.perturber import Perturber, checked_run_key
+from wordveil.randomness import RunKey
 from wordveil.tables.base import CHUNK_BYTES, Chunk, padded_letters
 from wordveil.tables.columns import checked_names, not_text, positions
 
@@ -47,7 +43,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkEngine", "perturb", "spark_engine"]
 
-_CHUNKS_A_CORE: Final = 16
+# Chunks sent to each core in one Spark job. Fewer mean more jobs, each with its own scheduling; more hold
+# more rows in the driver's memory (16 chunks: about 16 MiB per core) and delay the next commit. Not measured.
+_CHUNKS_PER_CORE: Final = 16
 _WHERE: Final = "The frame"
 
 
@@ -62,27 +60,22 @@ def perturb(
 ) -> "DataFrame":
     """Return a Spark frame with the texts made private, and the kept columns; all others are left out.
 
-    As lazy as any other: whatever writes it runs it. A frame that is computed twice is perturbed twice, and
-    gives the same rows both times as long as Spark cuts it into the same partitions; to be sure, write it
-    once and read that. The workers need wordveil installed, but not the vectors.
+    Like any Spark frame it is lazy: nothing runs before it is written. A frame that is computed twice is
+    perturbed twice, and gives the same rows both times as long as Spark cuts it into the same partitions. To
+    be sure, write it once and read that. The workers need wordveil, but not the vectors.
 
     Parameters
     ----------
     frame : pyspark.sql.DataFrame
         The table.
     perturber : Perturber
-        What makes text private; sent out once however many frames it is used for.
-    text, keep : names of columns
-        Those to perturb, and those to keep as they are.
+        Perturbs the texts; sent to the workers once, for any number of frames.
+    text, keep : str or iterable of str
+        Columns to perturb, and columns to keep as they are.
     key : RunKey, optional
         For a repeatable experiment; by default a new key from the operating system.
     """
-    if not isinstance(perturber, Perturber):
-        raise parameter_error("perturber", "perturb", "be a Perturber", perturber)
-    if key is not None:
-        if not isinstance(key, RunKey):
-            raise parameter_error("key", "perturb", "be a RunKey", key)
-        warn_if_insecure(key, stacklevel=4)
+    run_key = checked_run_key(perturber, key, "perturb")
     types = library().sql.types
     chosen, kept = checked_names(text, keep)
     if not chosen:
@@ -93,14 +86,14 @@ def perturb(
         if not isinstance(frame.schema[name].dataType, types.StringType):
             raise not_text(name, _WHERE, frame.schema[name].dataType.typeName())
     _check_encryption(frame.sparkSession)
-    run = _Broadcasts.of(frame.sparkSession, perturber, RunKey() if key is None else key)
-    picked = frame.select([f"`{name.replace('`', '``')}`" for name in names])
-    # Spark's own mapInArrow stumbles over names with dots, so they are numbers on the way.
-    plain = picked.toDF(*map(str, range(len(names))))
+    run = _Broadcasts.of(frame.sparkSession, perturber, run_key)
+    selected = frame.select([f"`{name.replace('`', '``')}`" for name in names])
+    # Spark's mapInArrow fails on names with dots, so columns are numbered meanwhile.
+    numbered = selected.toDF(*map(str, range(len(names))))
     numbers = {str(names.index(name)): name for name in chosen}
     rows = CHUNK_BYTES // max(1, padded_letters(perturber.policy) * len(chosen))
-    done = plain.mapInArrow(_rows_of(run, numbers, max(1, rows)), _bare(plain.schema))
-    return done.toDF(*names)
+    private = numbered.mapInArrow(_rows_of(run, numbers, max(1, rows)), _bare(numbered.schema))
+    return private.toDF(*names)
 
 
 def _bare(kind: Any) -> Any:
@@ -108,7 +101,7 @@ def _bare(kind: Any) -> Any:
     types = library().sql.types
     if isinstance(kind, types.StructType):
         return types.StructType(
-            [types.StructField(each.name, _bare(each.dataType), each.nullable) for each in kind]
+            [types.StructField(field.name, _bare(field.dataType), field.nullable) for field in kind]
         )
     if isinstance(kind, types.ArrayType):
         return types.ArrayType(_bare(kind.elementType), kind.containsNull)
@@ -118,35 +111,15 @@ def _bare(kind: Any) -> Any:
 
 
 def _check_encryption(session: "SparkSession") -> None:
-    """Warn if the key of the run would lie on disk as it is, in a session that is not ours."""
+    """Warn if a session that is not ours would store the key of the run on disk in plain form."""
     if session.conf.get("spark.io.encryption.enabled", "false") != "true":
         warnings.warn(
-            "Spark keeps the key of the run in its local folders, as it is, while the application lives: "
-            "whoever can read them can take the noise away. Hint: start the session with "
+            "Spark keeps the key of the run unencrypted in its local folders while the application runs: "
+            "whoever can read them can remove the noise. Hint: start the session with "
             "spark.io.encryption.enabled=true.",
             PrivacyWarning,
             stacklevel=4,
         )
-
-
-class _Prepared:
-    """A perturber on its way: as numbers, with a fingerprint that is looked at once, where it arrives.
-
-    It travels as one run of bytes, because Spark can't encrypt a broadcast that holds arrays.
-    """
-
-    def __init__(self, veil: Perturber) -> None:
-        self.veil = veil
-
-    def __reduce__(self) -> tuple[Callable[[bytes, str], "_Prepared"], tuple[bytes, str]]:
-        data = pickle.dumps(self.veil, protocol=5)
-        return self._arrived, (data, hashlib.sha256(data).hexdigest())
-
-    @classmethod
-    def _arrived(cls, data: bytes, fingerprint: str) -> "_Prepared":
-        if hashlib.sha256(data).hexdigest() != fingerprint:
-            raise IntegrityError("The vectors that reached a Spark worker are not those that were sent.")
-        return cls(pickle.loads(data))  # noqa: S301  # from the driver of the same run
 
 
 _sent: "weakref.WeakKeyDictionary[Perturber, tuple[str, Any]]" = weakref.WeakKeyDictionary()
@@ -154,28 +127,28 @@ _sent: "weakref.WeakKeyDictionary[Perturber, tuple[str, Any]]" = weakref.WeakKey
 
 @dataclass(frozen=True)
 class _Broadcasts:
-    """What travels to the workers: the prepared vectors, and the key of the run."""
+    """What is sent to the workers: the prepared vectors, and the key of the run."""
 
     prepared: Any
     secret: Any
 
     @classmethod
-    def of(cls, session: "SparkSession", veil: Perturber, key: RunKey) -> "_Broadcasts":
+    def of(cls, session: "SparkSession", perturber: Perturber, key: RunKey) -> "_Broadcasts":
         try:
             context = session.sparkContext
-        except Exception:  # Spark Connect has its own way to say that it has none
+        except Exception:  # Spark Connect has none, and raises an error of its own
             raise ParameterError(
                 "Spark Connect has no broadcasts. Hint: use a session that runs beside the cluster."
             ) from None
-        number, prepared = _sent.get(veil, ("", None))
-        if number != context.applicationId:
-            prepared = context.broadcast(_Prepared(veil))
-            _sent[veil] = context.applicationId, prepared
+        application, prepared = _sent.get(perturber, ("", None))
+        if application != context.applicationId:
+            prepared = context.broadcast(SentPerturber(perturber, here=context.master.startswith("local")))
+            _sent[perturber] = context.applicationId, prepared
         return cls(prepared, context.broadcast(key.expose()))
 
     def opened(self) -> tuple[Perturber, RunKey]:
-        """Return what was sent, on a worker."""
-        return self.prepared.value.veil, RunKey.of_run(*self.secret.value)
+        """Return the perturber and the key, on a worker."""
+        return self.prepared.value.perturber, RunKey.of_run(*self.secret.value)
 
 
 def _rows_of(run: _Broadcasts, chosen: dict[str, str], most: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -185,19 +158,19 @@ def _rows_of(run: _Broadcasts, chosen: dict[str, str], most: int) -> Callable[[I
         import pyarrow as pa
         from pyspark import TaskContext
 
-        veil, key = run.opened()
+        perturber, key = run.opened()
         task = TaskContext.get()
         assert task is not None
         slices = (batch.slice(start, most) for batch in batches for start in range(0, batch.num_rows, most))
         for ordinal, batch in enumerate(slices):
             texts = {name: batch.column(number).to_pylist() for number, name in chosen.items()}
-            with one_thread():  # Spark runs a worker a core
-                answers, _ = perturbed_texts(veil, key, task.partitionId(), ordinal, texts)
+            with one_thread():  # Spark runs one worker per core
+                answers, _ = perturbed_texts(perturber, key, task.partitionId(), ordinal, texts)
             columns = [
-                pa.array(answers[chosen[each.name]], each.type)
-                if each.name in chosen
-                else batch.column(each.name)
-                for each in batch.schema
+                pa.array(answers[chosen[field.name]], field.type)
+                if field.name in chosen
+                else batch.column(field.name)
+                for field in batch.schema
             ]
             yield pa.record_batch(columns, schema=batch.schema)
 
@@ -205,90 +178,65 @@ def _rows_of(run: _Broadcasts, chosen: dict[str, str], most: int) -> Callable[[I
 
 
 def _chunks_of(run: _Broadcasts) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Return what a worker does with chunks of a file, of which each stands in a row of its own."""
+    """Return what a worker does with chunks of a file, one chunk per row."""
 
     def chunks(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        veil, key = run.opened()
+        perturber, key = run.opened()
         for batch in batches:
             for row in batch.to_pylist():
-                names = json.loads(row["columns"])
-                texts = dict(zip(names, map(_decoded, row["texts"]), strict=True))
-                with one_thread():
-                    answers, report = perturbed_texts(veil, key, 0, row["ordinal"], texts)
-                done = {
-                    "ordinal": row["ordinal"],
-                    "columns": json.dumps([names, asdict(report)]),
-                    "texts": [_encoded(answers[name]) for name in names],
-                }
-                yield pa.RecordBatch.from_pylist([done], schema=batch.schema)
+                answers = answer_row(perturber, key, row)
+                yield pa.RecordBatch.from_pylist([answers], schema=batch.schema)
 
     return chunks
 
 
-def _encoded(texts: list[str | None]) -> list[bytes | None]:
-    return [None if text is None else text.encode("utf-8", "surrogatepass") for text in texts]
-
-
-def _decoded(texts: list[bytes | None]) -> list[str | None]:
-    return [None if text is None else text.decode("utf-8", "surrogatepass") for text in texts]
-
-
 class SparkEngine(Engine):
-    """Sends the chunks of a file to a cluster, some for every core at a time, and takes the answers back.
+    """Sends the chunks of a file to a cluster, several per core at a time, and collects the answers.
 
     The same chunks with the same key give the same answers as the threads of this process.
     """
 
-    def __init__(self, veil: Perturber, key: RunKey, session: "SparkSession", *, stop: bool = False) -> None:
+    def __init__(
+        self, perturber: Perturber, key: RunKey, session: "SparkSession", *, stop: bool = False
+    ) -> None:
         self._session, self._stop = session, stop
         self._silence = ExitStack()
         if stop:
             self._silence.enter_context(silent_threads())
-        self._run = _Broadcasts.of(session, veil, key)
-        self._wave = max(1, session.sparkContext.defaultParallelism) * _CHUNKS_A_CORE
+        self._run = _Broadcasts.of(session, perturber, key)
+        self._wave = max(1, session.sparkContext.defaultParallelism) * _CHUNKS_PER_CORE
         self._ordinal = 0
 
-    def perturb(self, chunks: Iterable[Chunk], *, waits: bool = False) -> Iterator[Perturbed]:  # noqa: ARG002  # nobody else reads
+    def perturb(self, chunks: Iterable[Chunk], *, waits: bool = False) -> Iterator[Perturbed]:  # noqa: ARG002  # chunks are read in this thread
         """Yield each chunk with its answers, in the order of the chunks."""
         waiting = iter(chunks)
         while wave := list(islice(waiting, self._wave)):
-            answers = self._answers(wave)
-            for chunk, (names, report, texts) in zip(wave, answers, strict=True):
-                found = dict(zip(names, map(_decoded, texts), strict=True))
-                yield Perturbed(chunk, found, PrivateReport(**report))
+            rows = [chunk_row(self._ordinal + number, chunk) for number, chunk in enumerate(wave)]
+            self._ordinal += len(wave)
+            yield from map(perturbed_chunk, wave, self._answers(rows))
 
-    def _answers(self, wave: list[Chunk]) -> list[tuple[list[str], dict[str, int], list[list[bytes | None]]]]:
+    def _answers(self, rows: list[Row]) -> list[Row]:
         import pyarrow as pa
 
-        rows = [
-            {
-                "ordinal": self._ordinal + number,
-                "columns": json.dumps(list(chunk.texts)),
-                "texts": [_encoded(texts) for texts in chunk.texts.values()],
-            }
-            for number, chunk in enumerate(wave)
-        ]
-        self._ordinal += len(wave)
         kinds = {"ordinal": pa.int64(), "columns": pa.string(), "texts": pa.list_(pa.list_(pa.binary()))}
         try:
             sent = self._session.createDataFrame(pa.Table.from_pylist(rows, pa.schema(kinds)))
-            spread = sent.repartition(len(wave))
-            done = spread.mapInArrow(_chunks_of(self._run), spread.schema).toArrow().to_pylist()
+            spread = sent.repartition(len(rows))
+            answers = spread.mapInArrow(_chunks_of(self._run), spread.schema).toArrow().to_pylist()
         except failures() as error:
             if "No module named 'wordveil'" in str(error):
                 raise MachineError(
-                    f"The workers of Spark lack wordveil. Hint: install it there; {PYTHON} says where."
+                    f"wordveil is not installed on the Spark workers. Hint: {PYTHON} names the Python to use."
                 ) from None
             raise MachineError(
-                f"Spark gave up ({type(error).__name__}). Hint: {LOG_HINT}; --resume goes on."
+                f"Spark failed ({type(error).__name__}). Hint: {LOG_HINT}; --resume continues the run."
             ) from None
-        done.sort(key=lambda row: row["ordinal"])
-        return [(*json.loads(row["columns"]), row["texts"]) for row in done]
+        return sorted(answers, key=lambda row: int(row["ordinal"]))
 
     def close(self) -> None:
-        """Take the key back from the workers, and end the session if it was made for this engine."""
+        """Remove the key from the workers, and stop the session if it was started for this engine."""
         with suppress(*failures()):  # if the cluster is gone, the key is gone with it
             self._run.secret.destroy()
         if self._stop:
@@ -300,20 +248,20 @@ class SparkEngine(Engine):
                 silence_for_good()
 
 
-def spark_engine(master: str | None = None) -> Callable[[Perturber, RunKey], SparkEngine]:
-    """Return what makes an engine on the Spark of that URL; by default on all cores of this machine."""
+def spark_engine(master: str | None = None) -> EngineMaker:
+    """Return the maker of an engine on the Spark of that URL (default: all cores of this machine)."""
     pyspark = library()
     check_java()
     url = url_of(master)
 
-    def make(veil: Perturber, key: RunKey) -> SparkEngine:
+    def make(perturber: Perturber, key: RunKey) -> SparkEngine:
         running = pyspark.sql.SparkSession.getActiveSession()
-        if running is not None:  # somebody else's, with settings of its own, and not for us to stop
+        if running is not None:  # not started here, so it is not configured or stopped here
             _check_encryption(running)
-            return SparkEngine(veil, key, running)
+            return SparkEngine(perturber, key, running)
         session = start_session(url)
         try:
-            return SparkEngine(veil, key, session, stop=True)
+            return SparkEngine(perturber, key, session, stop=True)
         except BaseException:
             session.stop()
             raise

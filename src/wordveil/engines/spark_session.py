@@ -1,4 +1,4 @@
-"""A Spark session of the command's own: started without noise, and ended with nothing left behind."""
+"""A Spark session for one run: started without console output, and stopped with nothing left behind."""
 
 import logging
 import os
@@ -31,18 +31,18 @@ __all__ = [
     "url_of",
 ]
 
-_LEAST_JAVA: Final = 17
+_OLDEST_JAVA: Final = 17
 _LOCAL: Final = re.compile(r"local(?:\[(\d+|\*)\])?")
 _NEEDS_JAVA: Final = (
-    f"Spark needs Java {_LEAST_JAVA} or later, which was not found. "
+    f"Spark needs Java {_OLDEST_JAVA} or later, which was not found. "
     "Hint: install it (Debian: openjdk-17-jre-headless), or set JAVA_HOME."
 )
 PYTHON: Final = "PYSPARK_PYTHON"
-_NOWHERE: Final = logging.NullHandler()
+_NULL_HANDLER: Final = logging.NullHandler()
 _DEBUG: Final = "WORDVEIL_DEBUG"
 LOG_HINT: Final = f"{_DEBUG}=1 shows its log"
 _SETTINGS: Final = {
-    "spark.io.encryption.enabled": "true",  # broadcasts lie on disk while a run lasts
+    "spark.io.encryption.enabled": "true",  # broadcasts are stored on disk during a run
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -51,20 +51,19 @@ _SETTINGS: Final = {
 
 
 def url_of(master: str | None) -> str:
-    """Return the URL of a Spark; by default all cores of this machine.
+    """Return the URL of a Spark (default: all cores of this machine).
 
-    A task that fails is tried again, up to four times in all; also on this machine, where Spark by itself
-    would not.
+    A failed task is retried, up to four times in all, on this machine too, where Spark's default is not to.
     """
     url = master or "local[*]"
     if url.startswith("sc:"):
-        raise ParameterError("Spark Connect has no broadcasts. Hint: give the URL of the cluster itself.")
-    here = _LOCAL.fullmatch(url)
-    return f"local[{here[1] or 1},4]" if here else url
+        raise ParameterError("Spark Connect has no broadcasts. Hint: use the URL of the cluster itself.")
+    local = _LOCAL.fullmatch(url)
+    return f"local[{local[1] or 1},4]" if local else url
 
 
 def start_session(url: str) -> "SparkSession":
-    """Start Spark. Ctrl-C meanwhile is raised when it has started, and then it is stopped again."""
+    """Start Spark. A Ctrl-C meanwhile is raised once it has started; then it is stopped again."""
     builder = library().sql.SparkSession.builder.appName("wordveil").master(url)
     for name, value in _SETTINGS.items():
         builder = builder.config(name, value)
@@ -77,16 +76,16 @@ def start_session(url: str) -> "SparkSession":
             session.stop()
         if isinstance(error, failures()):
             raise MachineError(
-                f"Spark did not start there ({type(error).__name__}). Hint: {LOG_HINT}; local[*] runs here."
+                f"Spark did not start ({type(error).__name__}). Hint: {LOG_HINT}; local[*] is this machine."
             ) from None
         raise
     return session
 
 
 @contextmanager
-def _this_python(here: bool) -> Iterator[None]:
-    """Let the workers of this machine run on the Python that runs here, unless something else was chosen."""
-    if not here or PYTHON in os.environ:
+def _this_python(is_local: bool) -> Iterator[None]:
+    """Run local workers on the Python of this process, unless the user has chosen another."""
+    if not is_local or PYTHON in os.environ:
         yield
         return
     os.environ[PYTHON] = sys.executable
@@ -98,69 +97,70 @@ def _this_python(here: bool) -> Iterator[None]:
 
 @contextmanager
 def silent_threads() -> Iterator[None]:
-    """Keep PySpark's threads from printing tracebacks when Java dies: the one line of ours says it all.
+    """Keep PySpark's threads from printing tracebacks when Java dies: our one-line error is enough.
 
-    They log by the root logger, which prints to standard error only as long as it has no handler.
+    They use the root logger, which prints to standard error only as long as it has no handler.
     """
     if os.environ.get(_DEBUG):
         yield
         return
-    logging.getLogger().addHandler(_NOWHERE)
-    usual = socketserver.BaseServer.handle_error
-    socketserver.BaseServer.handle_error = lambda *_: None  # type: ignore[method-assign]  # for as long as it runs
+    logging.getLogger().addHandler(_NULL_HANDLER)
+    original = socketserver.BaseServer.handle_error
+    socketserver.BaseServer.handle_error = lambda *_: None  # type: ignore[method-assign]  # restored below
     try:
         yield
     finally:
-        socketserver.BaseServer.handle_error = usual  # type: ignore[method-assign]  # as it was
-        logging.getLogger().removeHandler(_NOWHERE)
+        socketserver.BaseServer.handle_error = original  # type: ignore[method-assign]  # the original
+        logging.getLogger().removeHandler(_NULL_HANDLER)
 
 
 def silence_for_good() -> None:
-    """Keep PySpark from logging once more, when the interpreter ends, that Java is dead."""
+    """Keep PySpark from logging again, when the interpreter exits, that Java has died."""
     if not os.environ.get(_DEBUG):
-        logging.getLogger().addHandler(_NOWHERE)
+        logging.getLogger().addHandler(_NULL_HANDLER)
 
 
 @contextmanager
 def _ctrl_c_later() -> Iterator[None]:
     """Hold Ctrl-C back until Spark has started, and raise it then.
 
-    Interrupted while it starts, PySpark removes the folder that Java is about to write to; Java survives the
-    error, never gets to the point where it would hear of our end, and lives for ever.
+    If PySpark is interrupted while it starts, it removes the folder that Java is about to write to. Java
+    survives that error, never gets to the point where it watches for the end of this process, and runs on
+    forever.
     """
-    if threading.current_thread() is not threading.main_thread():  # only the main thread is ever interrupted
+    if threading.current_thread() is not threading.main_thread():  # only the main thread receives signals
         yield
         return
     pressed: list[tuple[int, FrameType | None]] = []
-    usual = signal.signal(signal.SIGINT, lambda number, frame: pressed.append((number, frame)))
+    original = signal.signal(signal.SIGINT, lambda number, frame: pressed.append((number, frame)))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, usual)
-    if pressed and callable(usual):
-        usual(*pressed[0])
+        signal.signal(signal.SIGINT, original)
+    if pressed and callable(original):
+        original(*pressed[0])
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Start Java with nowhere to complain to: it and the workers are loud, and nobody needs to hear it."""
+    """Send standard error to nowhere while Java starts: it and the workers keep that, and print a lot."""
     if os.environ.get(_DEBUG):
         yield
         return
     sys.stderr.flush()
-    loud = os.dup(2)
-    silence = os.open(os.devnull, os.O_WRONLY)
+    stderr = os.dup(2)
+    devnull = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(silence, 2)
+        os.dup2(devnull, 2)
         yield
     finally:
-        os.dup2(loud, 2)
-        os.close(loud)
-        os.close(silence)
+        os.dup2(stderr, 2)
+        os.close(stderr)
+        os.close(devnull)
 
 
 def failures() -> tuple[type[Exception], ...]:
-    """Return what PySpark raises when Spark or Java fails or is gone."""
+    """Return the errors that PySpark raises when Spark or Java fails or has died."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -179,17 +179,17 @@ def library() -> Any:
 
 
 def check_java() -> None:
-    """Refuse to start Spark without a Java that it can run on; its own complaint is a page long."""
+    """Refuse to start Spark without a Java that it can run on; its own error is a page long."""
     home = os.environ.get("JAVA_HOME")
     program = shutil.which("java", path=os.path.join(home, "bin") if home else None)  # noqa: PTH118  # a search path
     if program is None:
         raise MachineError(_NEEDS_JAVA)
     try:
-        told = subprocess.run(  # noqa: S603  # the Java that Spark would start
+        answer = subprocess.run(  # noqa: S603  # the Java that Spark would start
             [program, "-version"], capture_output=True, text=True, timeout=60, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         raise MachineError(_NEEDS_JAVA) from None
-    found = re.search(r'version "(\d+)', told.stderr + told.stdout)
-    if found is None or int(found[1]) < _LEAST_JAVA:
+    version = re.search(r'version "(\d+)', answer.stderr + answer.stdout)
+    if version is None or int(version[1]) < _OLDEST_JAVA:
         raise MachineError(_NEEDS_JAVA)

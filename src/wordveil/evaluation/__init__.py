@@ -1,1 +1,1 @@
-"""Statistics and scores of mechanisms, on public words."""
+"""Statistics and scores of mechanisms, measured on public words and on labelled texts."""

@@ -1,4 +1,4 @@
-"""Three classifiers of texts: the two of the paper, and one on mean embeddings (extra `utility`)."""
+"""Three text classifiers: the two of the paper, and one on mean embeddings (extra `utility`)."""
 
 import importlib.util
 import os
@@ -18,11 +18,14 @@ from wordveil.tokens import Tokenizer
 __all__ = ["ClassifierName", "Fits", "classify"]
 
 ClassifierName = Literal["fasttext", "bow", "embeddings"]
-_TRIES: Final = 20
+_MAX_FITS: Final = 20  # with cleared memory no fit has failed so far; this ends a loop that never succeeds
+_MAX_ITERATIONS: Final = (
+    1000  # scikit-learn's default is 100; a fit that stops before it converges scores worse
+)
 
 
 class Fits:
-    """Counts the fits that had to be tried again: some of fastText's stop with a NaN."""
+    """Counts the fits that had to be repeated, because fastText stopped with a NaN."""
 
     def __init__(self) -> None:
         self.failed = 0
@@ -36,7 +39,7 @@ def classify(
     embedding: Embedding,
     fits: Fits,
 ) -> NDArray[np.bool_]:
-    """Return what a classifier that learnt from `train` says of `test`."""
+    """Train a classifier on `train` and return its predictions for `test`."""
     match name:
         case "fasttext":
             return _fasttext(train, labels, test, fits)
@@ -54,7 +57,7 @@ def _sklearn(load: Callable[[], Any]) -> Any:
 
 
 def _bag_of_words(train: list[str], labels: NDArray[np.bool_], test: list[str]) -> NDArray[np.bool_]:
-    """Classify by counts of words and a logistic regression."""
+    """Classify by word counts and a logistic regression."""
 
     def load() -> tuple[Any, Any]:
         from sklearn.feature_extraction.text import CountVectorizer
@@ -63,8 +66,8 @@ def _bag_of_words(train: list[str], labels: NDArray[np.bool_], test: list[str]) 
         return CountVectorizer, LogisticRegression
 
     vectorizer_class, regression = _sklearn(load)
-    vectorizer = vectorizer_class(token_pattern=r"\S+", lowercase=False)  # noqa: S106  # no password
-    model = regression(max_iter=1000).fit(vectorizer.fit_transform(train), labels)
+    vectorizer = vectorizer_class(token_pattern=r"\S+", lowercase=False)  # noqa: S106  # not a password
+    model = regression(max_iter=_MAX_ITERATIONS).fit(vectorizer.fit_transform(train), labels)
     return np.asarray(model.predict(vectorizer.transform(test)), dtype=bool)
 
 
@@ -80,43 +83,43 @@ def _mean_embeddings(
 
     regression = _sklearn(load)
     tokenizer = Tokenizer(embedding.index)
-    model = regression(max_iter=1000).fit(_means(train, tokenizer, embedding), labels)
+    model = regression(max_iter=_MAX_ITERATIONS).fit(_means(train, tokenizer, embedding), labels)
     return np.asarray(model.predict(_means(test, tokenizer, embedding)), dtype=bool)
 
 
 def _means(texts: list[str], tokenizer: Tokenizer, embedding: Embedding) -> NDArray[np.float64]:
     means = np.zeros((len(texts), embedding.dim))
-    for number, text in enumerate(texts):
-        ids = [each for each in tokenizer.ids(text) if each >= 0]
+    for row, text in enumerate(texts):
+        ids = [number for number in tokenizer.ids(text) if number >= 0]
         if ids:
-            means[number] = embedding.vectors[ids].mean(axis=0)
+            means[row] = embedding.vectors[ids].mean(axis=0)
     return means
 
 
 def _fasttext(train: list[str], labels: NDArray[np.bool_], test: list[str], fits: Fits) -> NDArray[np.bool_]:
-    """Classify by fastText's own supervised classifier, on words alone."""
+    """Classify by fastText's own supervised classifier, on single words."""
     if importlib.util.find_spec("fasttext") is None:
         raise MissingExtraError("fasttext-numpy2", "utility", "The fastText classifier")
     rows = zip(train, labels.tolist(), strict=True)
-    known = [f"__label__{int(label)} {_line(text)}\n" for text, label in rows]
-    texts = fasttext_fit.packed(known, [f"{_line(text)}\n" for text in test])
-    return _fitted([sys.executable, "-m", fasttext_fit.__name__], texts, fits)
+    labelled = [f"__label__{int(label)} {_line(text)}\n" for text, label in rows]
+    texts = fasttext_fit.packed(labelled, [f"{_line(text)}\n" for text in test])
+    return _fit_and_predict([sys.executable, "-m", fasttext_fit.__name__], texts, fits)
 
 
 def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _fitted(command: list[str], texts: bytes, fits: Fits) -> NDArray[np.bool_]:
-    for _ in range(_TRIES):
-        # Some fits stop with a NaN because of memory that the library does not clear; this has glibc do it.
-        cleared = os.environ | {"MALLOC_PERTURB_": "255"}
-        done = subprocess.run(  # noqa: S603  # our own module
-            command, input=texts, capture_output=True, check=False, env=cleared
+def _fit_and_predict(command: list[str], texts: bytes, fits: Fits) -> NDArray[np.bool_]:
+    for _ in range(_MAX_FITS):
+        # Some fits stop with a NaN because the library does not clear its memory; this makes glibc clear it.
+        environment = os.environ | {"MALLOC_PERTURB_": "255"}
+        process = subprocess.run(  # noqa: S603  # our own module
+            command, input=texts, capture_output=True, check=False, env=environment
         )
-        if done.returncode == 0:
-            return np.asarray(np.frombuffer(done.stdout, np.uint8) == ord("1"))
-        if done.returncode != fasttext_fit.NAN:
+        if process.returncode == 0:
+            return np.asarray(np.frombuffer(process.stdout, np.uint8) == ord("1"))
+        if process.returncode != fasttext_fit.NAN:
             break
         fits.failed += 1
-    raise MachineError("fastText could not be fitted: each try ended badly.")
+    raise MachineError("fastText could not be fitted: every attempt failed.")

@@ -1,4 +1,4 @@
-"""Where words stand thickly and where thinly, and how often texts hold the lonely ones (the appendix)."""
+"""How densely words lie in the embedding, and how often texts contain isolated ones (paper, appendix)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,12 +13,13 @@ from wordveil.tokens import Tokenizer
 
 __all__ = ["Density", "neighbour_distances", "text_density"]
 
-_BLOCK_ROWS: Final = 512
-_EXTREMES: Final = 50
+_BLOCK_ROWS: Final = 512  # memory against calls: about 70 MB of float32 scores for the default vocabulary
+_EXTREME_WORDS: Final = 50  # the sparsest and the densest words of the paper's table
+_SMALLEST: Final = 1e-300  # in place of a zero denominator, when all of the densest words share a vector
 
 
 def neighbour_distances(embedding: Embedding, ids: NDArray[np.int64], rank: int = 1) -> NDArray[np.float64]:
-    """Return the Euclidean distance of each word to its nearest neighbour, or to its rank-th nearest.
+    """Return the Euclidean distance of each word to its nearest neighbour, or to its `rank`-th nearest.
 
     Examples
     --------
@@ -30,9 +31,9 @@ def neighbour_distances(embedding: Embedding, ids: NDArray[np.int64], rank: int 
     nearest = np.empty(len(ids), dtype=np.int64)
     squares = np.einsum("ij,ij->i", vectors, vectors)
     for start in range(0, len(ids), _BLOCK_ROWS):
-        part = ids[start : start + _BLOCK_ROWS]
-        scores = squares - 2.0 * (vectors[part] @ vectors.T)
-        scores[np.arange(len(part)), part] = np.inf
+        block = ids[start : start + _BLOCK_ROWS]
+        scores = squares - 2.0 * (vectors[block] @ vectors.T)
+        scores[np.arange(len(block)), block] = np.inf
         nearest[start : start + _BLOCK_ROWS] = np.argpartition(scores, rank - 1, axis=1)[:, rank - 1]
     difference = vectors[ids].astype(np.float64) - vectors[nearest]
     return np.asarray(np.linalg.norm(difference, axis=1))
@@ -46,17 +47,21 @@ class Density:
     ----------
     records : int
     words_mean, words_deviation : float
-        Words in a record.
+        Words per record.
     vocabulary : int
-        Different words of the texts that have a vector.
+        How many different words of the texts have a vector.
     spread : float
-        d_max/d_min, the largest distance to a nearest neighbour over the least.
+        d_max/d_min, the largest distance to a nearest neighbour over the smallest.
     extremes : float
         The mean distance of the 50 sparsest words over that of the 50 densest.
     share : float
-        The mean share of records that hold a given word of the 50 sparsest.
+        The mean share of records that contain a given one of the 50 sparsest words.
     extreme_words : int
-        50, or fewer where there are fewer than 100 words.
+        50, or half of the words if there are fewer than 100.
+    ids : array of int
+        The words of the texts that have a vector.
+    distances : array
+        The distance of each of them to the nearest other one.
     """
 
     records: int
@@ -72,36 +77,36 @@ class Density:
 
 
 def text_density(embedding: Embedding, texts: Iterable[str]) -> Density:
-    """Return the figures of a collection of texts on these vectors, among the words that it holds."""
+    """Return the paper's table for a collection of texts; distances are among the words that it contains."""
     tokenizer = Tokenizer(embedding.index)
     lengths: list[int] = []
-    held = np.zeros(len(embedding), dtype=np.int64)
+    record_counts = np.zeros(len(embedding), dtype=np.int64)
     for text in texts:
         ids = tokenizer.ids(text)
         lengths.append(len(ids))
-        known = np.unique(np.array([number for number in ids if number >= 0], dtype=np.int64))
-        held[known] += 1
-    used = np.flatnonzero(held)
+        in_vocabulary = np.array([number for number in ids if number >= 0], dtype=np.int64)
+        record_counts[np.unique(in_vocabulary)] += 1
+    used = np.flatnonzero(record_counts)
     if len(used) < 2:
-        raise FormatError("The texts hold fewer than two words of the vocabulary.")
-    own = Embedding(
+        raise FormatError("The texts contain fewer than two words of the vocabulary.")
+    used_words = Embedding(
         [embedding.words[i] for i in used.tolist()], embedding.vectors[used], public=embedding.public
     )
-    distances = neighbour_distances(own, np.arange(len(own)))
+    distances = neighbour_distances(used_words, np.arange(len(used_words)))
     order = np.argsort(distances, kind="stable")
-    count = min(_EXTREMES, len(used) // 2)
+    count = min(_EXTREME_WORDS, len(used) // 2)
     densest, sparsest = order[:count], order[-count:]
     if not distances.any():
         raise FormatError("All words of the texts have the same vector.")
-    least = distances[distances > 0.0].min()
+    smallest = distances[distances > 0.0].min()
     return Density(
         len(lengths),
         float(np.mean(lengths)),
         float(np.std(lengths, ddof=1)) if len(lengths) > 1 else 0.0,
         len(used),
-        float(distances.max() / least),
-        float(distances[sparsest].mean() / max(distances[densest].mean(), 1e-300)),
-        float(held[used[sparsest]].mean() / len(lengths)),
+        float(distances.max() / smallest),
+        float(distances[sparsest].mean() / max(distances[densest].mean(), _SMALLEST)),
+        float(record_counts[used[sparsest]].mean() / len(lengths)),
         count,
         used,
         distances,

@@ -1,4 +1,4 @@
-"""The sweep on a GPU: every draw is searched for exactly, and the noise is drawn there, of public words."""
+"""The sweep on a GPU: every search is exact. The words are public, so the noise is drawn there too."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -12,21 +12,21 @@ from wordveil.nearest.cuda import TorchSearch, torch_library
 
 __all__ = ["DeviceDraws", "DeviceTable"]
 
-_SEEDS: Final = 1 << 62
+_SEEDS: Final = 1 << 62  # PyTorch takes 64-bit seeds; 62 bits fit with or without a sign
 
 
 class DeviceDraws:
-    """Draws words of a table at every setting.
+    """Draws of words at every setting, on a PyTorch device.
 
     Parameters
     ----------
     places : array of float64, (words, axes)
-        Where each word stands in the eigenbasis, equal ones once.
+        The words in the eigenbasis; equal vectors appear once.
     roots : list of arrays
-        Of each λ, the square roots of the scales of the noise.
+        The square roots of the scales of the noise, for each λ.
     epsilons : tuple of float
     device : str
-        Any device of PyTorch's.
+        Any PyTorch device.
     """
 
     def __init__(self, places: Floats, roots: list[Floats], epsilons: tuple[float, ...], device: str) -> None:
@@ -63,35 +63,34 @@ class DeviceDraws:
     def answers(self, own: Ints, draws: int, seed: list[int]) -> Iterator[tuple[int, int, Ints]]:
         """Yield the answers, (words, draws), at each λ and ε."""
         for lam, epsilon, points in self.points(own, draws, seed):
-            found = self.nearest(points)
-            yield lam, epsilon, found.view(len(own), draws).cpu().numpy()
+            yield lam, epsilon, self.nearest(points).view(len(own), draws).cpu().numpy()
 
     def nearest(self, points: Any) -> Any:
-        """Return the answers to points, as many at a time as the device has room for."""
+        """Return the answers to points, in batches that fit into the device's memory."""
         torch = self._torch
-        step = self._search.batch(threads=1)
-        parts = [
-            self._search.nearest_on_device(part, float(torch.linalg.vector_norm(part, dim=1).max()))
-            for part in points.split(step)
+        answers = [
+            self._search.nearest_on_device(batch, float(torch.linalg.vector_norm(batch, dim=1).max()))
+            for batch in points.split(self._search.batch(threads=1))
         ]
-        return torch.cat(parts)
+        return torch.cat(answers)
 
     def counts(self, own: Ints, draws: int, seed: list[int]) -> Iterator[tuple[int, int, Ints, Ints]]:
         """Yield how often each word stayed, and how many answers it had, at each λ and ε."""
         torch = self._torch
-        mine = torch.tensor(own, device=self._device)[:, None]
+        words = torch.tensor(own, device=self._device)[:, None]
         for lam, epsilon, points in self.points(own, draws, seed):
-            found = self.nearest(points).view(len(own), draws)
-            stays = (found == mine).sum(dim=1)
-            ordered = found.sort(dim=1).values
+            answers = self.nearest(points).view(len(own), draws)
+            stays = (answers == words).sum(dim=1)
+            ordered = answers.sort(dim=1).values
             distinct = 1 + (ordered[:, 1:] != ordered[:, :-1]).sum(dim=1)
-            both = torch.stack((stays, distinct)).cpu().numpy()
-            yield lam, epsilon, both[0], both[1]
+            counts = torch.stack((stays, distinct)).cpu().numpy()
+            yield lam, epsilon, counts[0], counts[1]
 
 
 class DeviceTable(Table):
-    """The table of a sweep, on a device of PyTorch's. Every draw has a direction of its own."""
+    """The table of a sweep on a PyTorch device. Every draw has its own direction."""
 
+    # Directions are not shared, so a large block costs no independence; 512 words × 100 draws fill a GPU.
     largest_block = 512
 
     def __init__(self, embedding: Embedding, grid: Grid, device: str) -> None:
@@ -101,7 +100,7 @@ class DeviceTable(Table):
 
     @staticmethod
     def threads(workers: int) -> int:  # noqa: ARG004  # the device has its own
-        """Return in how many threads blocks are drawn: one feeds the device."""
+        """Return how many threads draw blocks: one is enough to feed the device."""
         return 1
 
     def _seed(self, number: int) -> list[int]:
@@ -114,7 +113,7 @@ class DeviceTable(Table):
         grid = self._grid
         shape = len(grid.lams), len(grid.epsilons), len(ids)
         stays, distinct = np.empty(shape, np.uint16), np.empty(shape, np.uint16)
-        # A word that has its vector from an earlier one never stays itself.
+        # A word with the same vector as an earlier one is never its own answer.
         first = self._first[self._place[ids]] == ids
         for lam, epsilon, stayed, answers in self._device.counts(
             self._place[ids], grid.draws, self._seed(number)

@@ -1,15 +1,15 @@
-"""The draws of a block of words at every setting, without a search for each.
+"""The draws of a block of words at every setting, without a search for each draw.
 
 For a word w, a direction X on the unit sphere and a radius Y, the noise is Z = (Y/ε)·T·X, and the answer is
-the word u with the least D²(w, u) - 2(Y/ε)·(a_u - a_w), where a = Φ·T·X. The words of a block share their
-directions: one matrix product gives all a, one all D², and a draw is a multiply-add and an argmin over the
-vocabulary. Only u with D² ≤ 2(Y/ε)·(max a - a_w) can win, which leaves few at a large ε. Radii are drawn for
-each word and draw.
+the word u with the smallest D²(w, u) - 2(Y/ε)·(a_u - a_w), where a = Φ·T·X. The words of a block share their
+directions: one matrix product gives all a, another gives all D², and a draw is a multiply-add and an argmin
+over the vocabulary. Only a u with D² ≤ 2(Y/ε)·(max a - a_w) can win: few at a large ε. Every word and draw
+has its own radius.
 """
 
 import math
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,21 @@ from wordveil.nearest import AutomaticSearch
 
 __all__ = ["Counts", "Floats", "Ints", "Table"]
 
+# Words that share directions. Larger blocks spread the cost of a matrix product over more words, but leave
+# fewer independent block means: 263 for the 33,752 words of the default vocabulary.
 _LARGEST_BLOCK: Final = 128
-_FEW: Final = 20
-_SLACK: Final = 1.0 + 1e-4  # for the rounding of float32
-_TINY: Final = 1e-5
-_PIECE: Final = 512
-_SAMPLE_BLOCK: Final = 1 << 30
-_SAMPLE: Final = 50_000
+# One list of candidates serves a whole block if it has at most a 20th of the vocabulary, else each word gets
+# its own. Those are used below a third of the vocabulary: gathering scattered entries is slower than
+# reading all of them in order. Both affect speed only.
+_SHARED_LIST: Final = 20
+_OWN_LIST: Final = 3
+# Bounds are widened for the rounding of float32 (6e-8 per operation, some 300 terms): a wider bound only
+# keeps more candidates.
+_SLACK: Final = 1.0 + 1e-4
+_TINY: Final = 1e-5  # of the largest squared length: the same for bounds near zero
+_PIECE: Final = 512  # draws at once: bounds memory to 70 MB per thread at the default vocabulary
+_SAMPLE_BLOCK: Final = 1 << 30  # numbers of the blocks of the sample, far above those of any sweep
+_SAMPLE: Final = 50_000  # draws compared with the exact search; no difference then means below 1 in 10,000
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -36,9 +44,9 @@ Counts = NDArray[np.uint16]
 
 
 class Table:
-    """The vocabulary in the eigenbasis, around its centroid, and what a block of words needs of it.
+    """The vocabulary in the eigenbasis, centred, and the draws of a block of its words.
 
-    Of equal vectors the mechanism answers with the first, so that only the first stands here.
+    The mechanism answers with the first of several equal vectors, so only the first is stored here.
     """
 
     kind = ""
@@ -46,7 +54,7 @@ class Table:
 
     @staticmethod
     def threads(workers: int) -> int:
-        """Return in how many threads blocks are drawn."""
+        """Return how many threads draw blocks."""
         return workers
 
     def __init__(self, embedding: Embedding, grid: Grid) -> None:
@@ -80,39 +88,40 @@ class Table:
         return stays, distinct
 
     def _draws(self, ids: Ints, number: int, draws: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the directions of a block, and the radii of its words at ε = 1."""
+        """Return the directions of a block, and the radii of its words for ε = 1."""
         random = np.random.default_rng([self._grid.seed, 2, number])
         normals = random.standard_normal((draws, self._rows.shape[1]))
         directions = normals / np.linalg.norm(normals, axis=1, keepdims=True)
         return directions, random.standard_gamma(self._rows.shape[1], (len(ids), draws))
 
     def _answers(self, ids: Ints, number: int, draws: int) -> Iterator[tuple[int, int, Ints]]:
-        """Yield the answers to so many draws of all words of a block, (words, draws), at each setting."""
+        """Yield the answers to that many draws of the words of a block, (words, draws), at each setting."""
         directions, radii = self._draws(ids, number, draws)
         own = self._place[ids]
         squares = self._distances(own)
         for lam, root in enumerate(self._roots):
             answers = np.empty((len(self._grid.epsilons), *radii.shape), np.int64)
             for start in range(0, draws, _PIECE):
-                part = slice(start, start + _PIECE)
-                along = (directions[part] * root).astype(np.float32) @ self._rows.T
+                piece = slice(start, start + _PIECE)
+                along = (directions[piece] * root).astype(np.float32) @ self._rows.T
                 for epsilon, value in enumerate(self._grid.epsilons):
-                    steps = (2.0 * radii[:, part] / value).astype(np.float32)
-                    found = _nearest(own, squares, along, steps, self._tiny)
-                    answers[epsilon, :, part] = self._first[found]
+                    steps = (2.0 * radii[:, piece] / value).astype(np.float32)
+                    nearest = _nearest(_Scores(own, squares, along, steps, self._tiny))
+                    answers[epsilon, :, piece] = self._first[nearest]
             for epsilon in range(len(self._grid.epsilons)):
                 yield lam, epsilon, answers[epsilon]
 
     def _distances(self, own: Ints) -> NDArray[np.float32]:
-        """Return D² from each of some words to all; in float64, since near ones cancel, and then rounded."""
+        """Return D² from some words to all: computed in float64, since near ones cancel, then rounded."""
         squares = self._squares[own][:, None] + self._squares - 2.0 * (self._exact[own] @ self._exact.T)
         squares[np.arange(len(own)), own] = 0.0
         return np.asarray(np.maximum(squares, 0.0), dtype=np.float32)
 
     def disagreement(self, ids: Ints, draws: int = 25) -> Share:
-        """Return which share of some draws the exact search answers otherwise, with its interval.
+        """Return the share of draws for which the exact search has a different answer, with its interval.
 
-        Of so many draws that none would say, with 97.5%, that it is less than one in ten thousand.
+        The sample is large enough that no difference in it means, with 97.5% confidence, fewer than one in
+        ten thousand.
         """
         draws = min(draws, self._grid.draws)
         words = math.ceil(_SAMPLE / (len(self._grid.lams) * len(self._grid.epsilons) * draws))
@@ -120,15 +129,15 @@ class Table:
         search = AutomaticSearch(self._exact)
         wrong = total = 0
         for start in range(0, len(sample), _LARGEST_BLOCK):
-            part, number = sample[start : start + _LARGEST_BLOCK], _SAMPLE_BLOCK + start
-            for points, answers in self._sample(part, number, draws):
-                found = search.nearest(points)
-                wrong += int(np.count_nonzero(self._first[found] != answers))
-                total += found.size
+            block, number = sample[start : start + _LARGEST_BLOCK], _SAMPLE_BLOCK + start
+            for points, answers in self._sample(block, number, draws):
+                nearest = search.nearest(points)
+                wrong += int(np.count_nonzero(self._first[nearest] != answers))
+                total += nearest.size
         return clopper_pearson(wrong, total)
 
     def _sample(self, ids: Ints, number: int, draws: int) -> Iterator[tuple[Floats, Ints]]:
-        """Yield noisy points of some words, and what they were answered with, at each setting."""
+        """Yield noisy points of some words and the answers to them, at each setting."""
         directions, radii = self._draws(ids, number, draws)
         for lam, epsilon, answers in self._answers(ids, number, draws):
             steps = radii[..., None] / self._grid.epsilons[epsilon]
@@ -136,55 +145,56 @@ class Table:
             yield points.reshape(-1, points.shape[-1]), answers.ravel()
 
 
-def _nearest(
-    own: Ints,
-    squares: NDArray[np.float32],
-    along: NDArray[np.float32],
-    steps: NDArray[np.float32],
-    tiny: float,
-) -> Ints:
-    """Return the answers, (words, draws): the least of squares - step·along, over those that can be it.
+class _Scores(NamedTuple):
+    """The parts of the scores of a block: word u scores squares[w, u] - steps[w, draw]·along[draw, u].
 
-    The word that is furthest along a draw, t, bounds the others: u can win only if it is along by at least
-    a_t - D²(w, t)/step. At a small ε that leaves few, the same for all words of the block.
+    `own` are the places of the words w, and `tiny` is the rounding that bounds must allow for.
     """
+
+    own: Ints
+    squares: NDArray[np.float32]
+    along: NDArray[np.float32]
+    steps: NDArray[np.float32]
+    tiny: float
+
+
+def _nearest(scores: _Scores) -> Ints:
+    """Return the answers, (words, draws): the words u with the smallest scores, over those that can win.
+
+    Let t be the word furthest along the direction of a draw. Another word u can win only if a_u is at least
+    a_t - D²(w, t)/step. At a small ε few words are left, the same ones for the whole block.
+    """
+    squares, steps = scores.squares, scores.steps
     answers = np.empty(steps.shape, np.int64)
-    far: list[int] = []
-    for draw, line in enumerate(along):
+    unpruned: list[int] = []
+    for draw, line in enumerate(scores.along):
         top = int(line.argmax())
-        least = float(line[top]) - float((squares[:, top] / steps[:, draw]).max()) * _SLACK
-        left = np.flatnonzero(line >= least - tiny)
-        if len(left) * _FEW > len(line):
-            far.append(draw)
+        bound = float(line[top]) - float((squares[:, top] / steps[:, draw]).max()) * _SLACK
+        candidates = np.flatnonzero(line >= bound - scores.tiny)
+        if len(candidates) * _SHARED_LIST > len(line):
+            unpruned.append(draw)
             continue
-        scores = squares[:, left] - steps[:, draw, None] * line[left]
-        answers[:, draw] = left[scores.argmin(axis=1)]
-    if far:
-        _nearest_far(own, squares, along, steps, np.array(far), answers, tiny)
+        values = squares[:, candidates] - steps[:, draw, None] * line[candidates]
+        answers[:, draw] = candidates[values.argmin(axis=1)]
+    if unpruned:
+        _fill_by_word(answers, scores, np.array(unpruned))
     return answers
 
 
-def _nearest_far(
-    ids: Ints,
-    squares: NDArray[np.float32],
-    along: NDArray[np.float32],
-    steps: NDArray[np.float32],
-    draws: Ints,
-    answers: Ints,
-    tiny: float,
-) -> None:
-    """Fill in the answers to those draws, word by word: only u with D² ≤ step·(max a - a_w) can win."""
-    most = along[draws].max(axis=1)
+def _fill_by_word(answers: Ints, scores: _Scores, draws: Ints) -> None:
+    """Fill in the answers to these draws, word by word: only a u with D² ≤ step·(max a - a_w) can win."""
+    along = scores.along
+    furthest = along[draws].max(axis=1)
     buffer = np.empty(along.shape[1], np.float32)
-    for word, own in enumerate(ids.tolist()):
-        mine, row = steps[word, draws], squares[word]
-        bound = float((mine * (most - along[draws, own])).max()) * _SLACK + tiny
-        left = np.flatnonzero(row <= bound)
-        if len(left) * 3 < len(row):
-            scores = row[left] - mine[:, None] * along[draws[:, None], left]
-            answers[word, draws] = left[scores.argmin(axis=1)]
+    for word, own in enumerate(scores.own.tolist()):
+        steps, squares = scores.steps[word, draws], scores.squares[word]
+        bound = float((steps * (furthest - along[draws, own])).max()) * _SLACK + scores.tiny
+        candidates = np.flatnonzero(squares <= bound)
+        if len(candidates) * _OWN_LIST < len(squares):
+            values = squares[candidates] - steps[:, None] * along[draws[:, None], candidates]
+            answers[word, draws] = candidates[values.argmin(axis=1)]
             continue
-        for draw, step in zip(draws.tolist(), mine, strict=True):
+        for draw, step in zip(draws.tolist(), steps, strict=True):
             np.multiply(along[draw], -step, out=buffer)
-            np.add(buffer, row, out=buffer)
+            np.add(buffer, squares, out=buffer)
             answers[word, draw] = buffer.argmin()

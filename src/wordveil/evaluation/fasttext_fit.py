@@ -1,7 +1,7 @@
 """Fits fastText's classifier in a process of its own: python -m wordveil.evaluation.fasttext_fit < TEXTS.
 
-Some fits of the library stop with a NaN, because of memory that it does not clear; a process of its own can
-be given memory that is. Prints 1 or 0 for each text that is asked about; ends with 3 after a NaN.
+Some fits stop with a NaN because the library does not clear its memory; a process of its own can be given
+cleared memory. Prints 1 or 0 for each text to classify; exits with 3 after a NaN.
 """
 
 import os
@@ -14,19 +14,19 @@ from typing import Final
 
 __all__ = ["NAN", "packed"]
 
-NAN: Final = 3
+NAN: Final = 3  # an exit code that neither Python (1) nor a usage error (2) has
 
 
 def packed(train: Iterable[str], test: Iterable[str]) -> bytes:
-    r"""Return what this module reads: how many bytes there are to learn from, those, and texts to label.
+    r"""Return what this module reads: the size of the training texts in bytes, those texts, the test texts.
 
     Examples
     --------
     >>> packed(["__label__1 a\n"], ["b\n"])
     b'13\n__label__1 a\nb\n'
     """
-    known = "".join(train).encode()
-    return b"%d\n%b%b" % (len(known), known, "".join(test).encode())
+    labelled = "".join(train).encode()
+    return b"%d\n%b%b" % (len(labelled), labelled, "".join(test).encode())
 
 
 def main() -> int:
@@ -34,32 +34,33 @@ def main() -> int:
     import fasttext
 
     size = int(sys.stdin.buffer.readline())
-    known = sys.stdin.buffer.read(size)
-    asked = sys.stdin.buffer.read().decode().split("\n")[:-1]
+    labelled = sys.stdin.buffer.read(size)
+    test = sys.stdin.buffer.read().decode().split("\n")[:-1]
     try:
-        with _named(known) as path:
+        with _path_of(labelled) as path:
+            # fastText's defaults, except for one thread, which makes a fit repeatable.
             model = fasttext.train_supervised(path, dim=100, epoch=5, lr=0.1, thread=1, verbose=0)
     except RuntimeError as error:
         if "NaN" not in str(error):
             raise
         return NAN
-    found, _ = model.predict(asked)
-    sys.stdout.write("".join("1" if each and each[0] == "__label__1" else "0" for each in found))
+    predicted, _ = model.predict(test)
+    sys.stdout.write("".join("1" if labels and labels[0] == "__label__1" else "0" for labels in predicted))
     return 0
 
 
 @contextmanager
-def _named(data: bytes) -> Iterator[str]:
-    """Yield a path for some bytes, which the library wants: in memory on Linux, so that nothing can stay."""
+def _path_of(data: bytes) -> Iterator[str]:
+    """Yield a path of a file with these bytes, which the library reads; on Linux it exists in memory only."""
     if sys.platform == "linux":
-        number = os.memfd_create("texts")
-        with os.fdopen(number, "wb") as file:
+        descriptor = os.memfd_create("texts")
+        with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            yield f"/proc/self/fd/{number}"
+            yield f"/proc/self/fd/{descriptor}"
     else:
-        with tempfile.TemporaryDirectory() as place:  # for this user alone, and gone right after
-            path = Path(place) / "texts"
+        with tempfile.TemporaryDirectory() as folder:  # readable by this user only, deleted at the end
+            path = Path(folder) / "texts"
             path.write_bytes(data)
             yield str(path)
 

@@ -1,16 +1,32 @@
 """The settings of a sweep."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from wordveil.errors import ParameterError, check_real, check_whole
 from wordveil.noise import check_epsilon
 
-__all__ = ["Grid"]
+__all__ = ["Grid", "check_settings"]
+
+_MAX_DRAWS: Final = 60_000  # counts of draws are stored as uint16, which ends at 65,535
+
+
+def check_settings(epsilons: tuple[float, ...], lams: tuple[float, ...], owner: str) -> None:
+    """Raise a ParameterError unless the ε and the λ are in range, different and in ascending order."""
+    for name, values in (("epsilons", epsilons), ("lams", lams)):
+        if not values or list(values) != sorted(set(values)):
+            raise ParameterError(f"The {name} of {owner} must be different numbers in ascending order.")
+    for epsilon in epsilons:
+        check_epsilon(epsilon, owner, "epsilons")
+    for lam in lams:
+        check_real(lam, "lams", owner, "be in [0, 1]", 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The settings of a sweep: every ε with every λ, so many draws of each word.
+    """The settings of a sweep: every ε with every λ, and that many draws of each word.
+
+    An answer counts for S_w only if it has at least the share `eta` of the draws.
 
     Examples
     --------
@@ -25,14 +41,7 @@ class Grid:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("epsilons", "lams"):
-            values = getattr(self, name)
-            if not values or list(values) != sorted(set(values)):
-                raise ParameterError(f"The {name} of a sweep must be different numbers in ascending order.")
-        for epsilon in self.epsilons:
-            check_epsilon(epsilon, "Grid", "epsilons")
-        for lam in self.lams:
-            check_real(lam, "lams", "Grid", "be in [0, 1]", 0.0, 1.0)
-        check_whole(self.draws, "draws", "Grid", 1, 60_000)
+        check_settings(self.epsilons, self.lams, "Grid")
+        check_whole(self.draws, "draws", "Grid", 1, _MAX_DRAWS)
         check_real(self.eta, "eta", "Grid", "be in [0, 1]", 0.0, 1.0)
         check_whole(self.seed, "seed", "Grid", 0)

@@ -1,4 +1,4 @@
-"""How a mechanism treats one public word: N_w, how often it stays, and S_w, how many answers it has."""
+"""How a mechanism treats public words: N_w, how often one stays, and S_w, how many answers it has."""
 
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -14,12 +14,14 @@ from wordveil.randomness import Stream
 
 __all__ = ["Share", "WordStatistics", "clopper_pearson", "reference_words", "typical_stay", "word_statistics"]
 
-_COMPANY: Final = 10
-_TYPICAL_DRAWS: Final = 2000  # an interval of 2.3 percentage points to each side, or less
+# A word's region is judged by its 10th nearest neighbour: a single close word, such as a plural, would make
+# an isolated word look dense.
+_NEIGHBOUR_RANK: Final = 10
+_TYPICAL_DRAWS: Final = 2000  # the interval reaches at most 2.3 percentage points to each side
 
 
 class Share(NamedTuple):
-    """A share of draws, with an interval that holds the true one with 95% confidence."""
+    """A share of draws, with its 95% confidence interval."""
 
     share: float
     low: float
@@ -42,7 +44,7 @@ def clopper_pearson(hits: int, draws: int, level: float = 0.95) -> Share:
 
 @dataclass(frozen=True, slots=True)
 class WordStatistics:
-    """What came of a word in many draws.
+    """What a word was answered with in many draws.
 
     Attributes
     ----------
@@ -90,27 +92,27 @@ def word_statistics(
     if number is None:
         raise UnknownNameError("The word is not in the vocabulary, so it is treated like any unknown word.")
     answers = mechanism.perturb_ids(np.full(draws, number), stream=stream)
-    found, counts = np.unique(answers, return_counts=True)
-    order = np.lexsort((found, -counts))[:most]
+    distinct, counts = np.unique(answers, return_counts=True)
+    order = np.lexsort((distinct, -counts))[:most]
     return WordStatistics(
         word,
         draws,
         clopper_pearson(int((answers == number).sum()), draws),
-        len(found),
-        [(mechanism.embedding.words[found[i]], clopper_pearson(int(counts[i]), draws)) for i in order],
+        len(distinct),
+        [(mechanism.embedding.words[distinct[i]], clopper_pearson(int(counts[i]), draws)) for i in order],
     )
 
 
 def typical_stay(mechanism: Mechanism, stream: Stream) -> Share:
     """Return how often a random word of the vocabulary stays.
 
-    Words are drawn at random without replacement, and each is perturbed once: two draws of one word would
-    tell less than draws of two words. The number of words that stay then varies no more than a binomial
-    number does, whose interval is Clopper-Pearson's: sampling without replacement only narrows it. Of a
-    vocabulary of fewer words, all are perturbed equally often, and which words were drawn adds no error.
+    Words are drawn at random without replacement, and each is perturbed once, because two draws of one word
+    carry less information than draws of two words. The number of words that stay then varies no more than a
+    binomial number, so the Clopper-Pearson interval is valid; sampling without replacement only narrows it.
+    In a vocabulary with fewer words, all are perturbed equally often, so the choice of words adds no error.
     """
     count = len(mechanism.embedding)
-    chosen = stream.normals((count,)).argsort()[:_TYPICAL_DRAWS]  # deviates sort words into a random order
+    chosen = stream.normals((count,)).argsort()[:_TYPICAL_DRAWS]  # sorting normal deviates shuffles words
     ids = np.tile(chosen, max(1, _TYPICAL_DRAWS // count))
     answers = mechanism.perturb_ids(ids, stream=stream)
     return clopper_pearson(int((answers == ids).sum()), len(ids))
@@ -119,11 +121,11 @@ def typical_stay(mechanism: Mechanism, stream: Stream) -> Share:
 def reference_words(embedding: Embedding, sample: int = 1000) -> tuple[str, str]:
     """Return a public word from a dense and one from a sparse region.
 
-    Over an even sample of words they stand at the 5th and the 95th percentile of the Euclidean distance to
-    the 10th nearest neighbour.
+    In an even sample of words, they are at the 5th and the 95th percentile of the Euclidean distance to the
+    10th nearest neighbour.
     """
     ids = np.unique(np.linspace(0, len(embedding) - 1, min(sample, len(embedding))).astype(np.int64))
-    distances = neighbour_distances(embedding, ids, min(_COMPANY, len(embedding) - 1))
+    distances = neighbour_distances(embedding, ids, min(_NEIGHBOUR_RANK, len(embedding) - 1))
     order = ids[np.argsort(distances, kind="stable")]
     dense, sparse = order[int(0.05 * (len(order) - 1))], order[int(0.95 * (len(order) - 1))]
     return embedding.words[dense], embedding.words[sparse]

@@ -1,33 +1,33 @@
-"""What a setting is worth, in one line, and whether it is worth anything."""
+"""How strongly a setting protects words, in one line, with a warning if it hardly protects them."""
 
 from typing import Final, NamedTuple
 
 from wordveil.evaluation.privacy import typical_stay
-from wordveil.guarantee import at_least, at_most
 from wordveil.mechanisms import Mechanism
 from wordveil.randomness import insecure_stream
+from wordveil.rounding import at_least, at_most
 
 __all__ = ["Strength", "strength"]
 
-_WEAK_SHARE: Final = 0.5  # who can read every other word can guess the rest
+_WEAK_SHARE: Final = 0.5  # someone who reads every other word can guess the rest
 
 
 class Strength(NamedTuple):
-    """A line about a setting, and a warning, which is empty unless the setting protects next to nothing."""
+    """One line about a setting, and a warning; the warning is empty unless the setting hardly protects."""
 
     sentence: str
     warning: str
 
     @property
     def weak(self) -> bool:
-        """Whether there is something to warn of."""
+        """Whether there is a warning."""
         return bool(self.warning)
 
 
 def strength(mechanism: Mechanism) -> Strength:
-    """Say how often public words come out unchanged, and what is proven.
+    """Return how often public words come out unchanged, and what is proven.
 
-    Only public words are drawn, so that a fixed seed is no secret, and the answer is the same each time.
+    Only public words are drawn, so a fixed seed gives nothing away and the result is the same every time.
 
     Examples
     --------

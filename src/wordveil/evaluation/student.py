@@ -10,15 +10,15 @@ __all__ = ["deviation_of", "half_width", "p_positive", "p_two_sided"]
 
 
 def deviation_of(values: NDArray[np.float64]) -> float:
-    """Return the standard deviation; of a single value, 0."""
+    """Return the standard deviation; 0 for a single value."""
     return float(values.std(ddof=1)) if len(values) > 1 else 0.0
 
 
 def half_width(values: NDArray[np.float64], overlap: float = 0.0) -> float:
-    """Return how far the 95% interval of the mean reaches; without end for a single value.
+    """Return the half-width of the 95% interval of the mean; infinite for a single value.
 
     Values from random splits of the same data are not independent: with `overlap`, the size of a test part
-    over that of its training part, the variance is that of Nadeau and Bengio's corrected resampled t-test.
+    over that of its training part, the variance follows Nadeau and Bengio's corrected resampled t-test.
 
     Examples
     --------

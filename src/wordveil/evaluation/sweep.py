@@ -1,15 +1,12 @@
 """N_w and S_w of many words at many settings at once, by blocks of words, with a cache.
 
-Every word's draws are independent, so that its N_w and S_w are those of the mechanism; words of a block may
-not be independent of each other. What is said about means over words must go by the means of blocks.
+The draws of one word are independent, so its N_w and S_w are those of the mechanism. Words of the same block
+may depend on each other, so intervals and tests of means over words must use the means of blocks.
 """
 
-import hashlib
-import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -19,35 +16,37 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from wordveil.embedding import Embedding
-from wordveil.embedding.atomic import atomic_write
 from wordveil.errors import ParameterError
 from wordveil.evaluation.device_sweep import DeviceTable
 from wordveil.evaluation.draws import Counts, Ints, Table
 from wordveil.evaluation.grid import Grid
 from wordveil.evaluation.privacy import Share
+from wordveil.evaluation.sweep_cache import load_or_draw, sweep_folder
 from wordveil.nearest.devices import has_gpu
 
 __all__ = ["Grid", "Sweep", "sweep"]
 
-_VERSION: Final = 2
-_LEAST_BLOCKS: Final = 32
+# Student's t over block means needs some 30 of them; `claims` refuses to judge below 30. More blocks would
+# give narrower intervals, and a slower sweep: each block has its own matrix products.
+_MIN_BLOCKS: Final = 32
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """What came of it: N_w and S_w of every word at every setting, in percent of the draws and in answers.
+    """The result of a sweep: N_w and S_w of every word at every setting.
 
     Attributes
     ----------
     grid : Grid
-    ids : array of int
-        The words.
-    block : array of int
-        Which block each word was drawn in.
+    dim : int
+        The dimensions of the vectors.
+    ids, block : arrays of int
+        The words, and the block in which each was drawn.
     stays, distinct : arrays of shape (λ, ε, words)
-        How often each word stayed, and how many answers it had.
+        How often each word stayed, and how many different answers it had.
     disagreement : Share
-        Which share of a sample of draws the exact search answers otherwise, with its 95% interval.
+        The share of a sample of draws for which the exact search has a different answer, with its 95%
+        interval.
     """
 
     grid: Grid
@@ -69,7 +68,7 @@ class Sweep:
         return self.distinct.astype(np.float64)
 
     def block_means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the means over the words of each block, along the last axis: these are independent."""
+        """Return the means over the words of each block, along the last axis; they are independent."""
         sizes = np.bincount(self.block)
         sums = np.apply_along_axis(lambda row: np.bincount(self.block, row), -1, values)
         return np.asarray(sums / sizes)
@@ -85,7 +84,7 @@ def sweep(
     cache: Path | None = None,
     watch: Callable[[int, int], None] = lambda *_: None,
 ) -> Sweep:
-    """Draw every word at every setting; of public words, with a seed, so that it can be repeated.
+    """Draw every word at every setting. The words are public, so a seed may make it repeatable.
 
     Parameters
     ----------
@@ -94,81 +93,53 @@ def sweep(
     grid : Grid
         The settings.
     ids : array of int, optional
-        Which words; by default all.
+        Which words (default: all).
     workers : int
         Threads.
     device : str
-        "cpu", "auto" (a GPU if there is one), or a device of PyTorch's (extra `cuda`), which then draws the
-        noise, other than the CPU's.
+        "cpu", "auto" (a GPU if there is one), or a PyTorch device (extra `cuda`). A PyTorch device also draws
+        the noise, and its draws differ from those of the CPU.
     cache : Path, optional
-        A folder for the blocks that are done, for a second run to go on from.
+        A folder for finished blocks, from which a second run continues.
     watch : callable
-        Is told how many blocks are done, and how many there are.
+        Called with the number of finished blocks and the number of all blocks.
 
     Examples
     --------
     >>> from wordveil.embedding import load_embedding
-    >>> found = sweep(load_embedding(), Grid((10.0,), (0.0, 1.0), draws=20), np.arange(0, 33_000, 1000))
-    >>> found.n_w.shape
+    >>> result = sweep(load_embedding(), Grid((10.0,), (0.0, 1.0), draws=20), np.arange(0, 33_000, 1000))
+    >>> result.n_w.shape
     (2, 1, 33)
     """
     if device == "auto":
         device = "cuda" if has_gpu() else "cpu"
-    given = np.arange(len(embedding)) if ids is None else np.asarray(ids, dtype=np.int64)
-    if not len(given) or given.min() < 0 or given.max() >= len(embedding):
+    word_ids = np.arange(len(embedding)) if ids is None else np.asarray(ids, dtype=np.int64)
+    if not len(word_ids) or word_ids.min() < 0 or word_ids.max() >= len(embedding):
         raise ParameterError("The words of a sweep must be some of the vocabulary.")
     table = Table(embedding, grid) if device == "cpu" else DeviceTable(embedding, grid, device)
-    order, block = _blocks(len(given), grid.seed, table.largest_block)
-    folder = None if cache is None else _cache_folder(cache, embedding, grid, given, table.kind)
-    shape = len(grid.lams), len(grid.epsilons), len(given)
+    order, block = _blocks(len(word_ids), grid.seed, table.largest_block)
+    members = [order[block[order] == number] for number in range(int(block.max()) + 1)]
+    folder = None if cache is None else sweep_folder(cache, embedding, grid, word_ids, table.kind)
+    shape = len(grid.lams), len(grid.epsilons), len(word_ids)
     stays, distinct = np.zeros(shape, np.uint16), np.zeros(shape, np.uint16)
-    parts = [order[block[order] == number] for number in range(int(block.max()) + 1)]
 
-    def done(number: int) -> tuple[Counts, Counts]:
-        words = given[parts[number]]
+    def block_counts(number: int) -> tuple[Counts, Counts]:
+        words = word_ids[members[number]]
         file = None if folder is None else folder / f"{number:05d}.npy"
-        return _cached(file, (*shape[:2], len(words)), grid.draws, lambda: table.block(words, number))
+        return load_or_draw(file, (*shape[:2], len(words)), grid.draws, lambda: table.block(words, number))
 
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(table.threads(workers)) as pool:
-        for number, (stayed, answers) in enumerate(pool.map(done, range(len(parts)))):
-            stays[:, :, parts[number]], distinct[:, :, parts[number]] = stayed, answers
-            watch(number + 1, len(parts))
-    return Sweep(grid, embedding.dim, given, block, stays, distinct, table.disagreement(given))
+        for number, counts in enumerate(pool.map(block_counts, range(len(members)))):
+            stays[:, :, members[number]], distinct[:, :, members[number]] = counts
+            watch(number + 1, len(members))
+    return Sweep(grid, embedding.dim, word_ids, block, stays, distinct, table.disagreement(word_ids))
 
 
 def _blocks(count: int, seed: int, largest: int) -> tuple[Ints, Ints]:
-    """Return the words in random order, and the block of each: at least 32 of them, if words suffice."""
-    size = max(1, min(largest, count // _LEAST_BLOCKS))
+    """Return the words in random order, and the block of each; at least 32 blocks if words suffice."""
+    size = max(1, min(largest, count // _MIN_BLOCKS))
     order = np.random.default_rng([seed, 1]).permutation(count)
     block = np.empty(count, dtype=np.int64)
-    # The last, short block is made part of the one before, so that all means weigh about the same.
+    # A last, shorter block joins the one before it, so all block means have about the same weight.
     block[order] = np.minimum(np.arange(count) // size, max(0, count // size - 1))
     return order, block
-
-
-def _cache_folder(cache: Path, embedding: Embedding, grid: Grid, ids: Ints, kind: str) -> Path:
-    facts = [
-        _VERSION,
-        np.__version__,
-        *([kind] if kind else []),
-        embedding.fingerprint,
-        asdict(grid),
-        hashlib.sha256(ids.tobytes()).hexdigest(),
-    ]
-    return cache / hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
-
-
-def _cached(
-    path: Path | None, shape: tuple[int, ...], most: int, make: Callable[[], tuple[Counts, Counts]]
-) -> tuple[Counts, Counts]:
-    if path is not None and path.exists():
-        with suppress(ValueError, EOFError):  # a damaged block is drawn again
-            both = np.load(path, allow_pickle=False)
-            if both.dtype == np.uint16 and both.shape == (2, *shape) and both.max() <= most:
-                return both[0], both[1]
-    stayed, answers = make()
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(path, force=True) as file:
-            np.save(file, np.stack((stayed, answers)))
-    return stayed, answers

@@ -1,4 +1,4 @@
-"""What private text is still good for: classifiers that learn from it, over ε, λ and repetitions."""
+"""How useful private text still is: classifiers that learn from it, over ε, λ and repetitions."""
 
 import math
 from collections.abc import Callable
@@ -11,32 +11,32 @@ from numpy.typing import NDArray
 
 from wordveil.embedding import Embedding
 from wordveil.engines.base import perturbed_texts
-from wordveil.errors import FormatError, ParameterError, check_real, check_whole
+from wordveil.errors import FormatError, check_whole
 from wordveil.evaluation.claims import Verdict
 from wordveil.evaluation.classifiers import ClassifierName, Fits, classify
 from wordveil.evaluation.datasets import LabelledTexts
+from wordveil.evaluation.grid import check_settings
 from wordveil.evaluation.student import half_width, p_positive, p_two_sided
 from wordveil.mechanisms import Mahalanobis
 from wordveil.nearest.devices import DeviceName
-from wordveil.noise import check_epsilon
 from wordveil.perturber import Perturber
 from wordveil.randomness import insecure_key
 from wordveil.tokens import join, split
 
 __all__ = ["OVERLAP", "Scores", "Utility", "UtilityGrid", "interval", "utility", "utility_claims"]
 
-_TRAIN: Final = 0.7
-OVERLAP: Final = (1.0 - _TRAIN) / _TRAIN
-"""The size of a test part over that of its training part: repetitions share data, and intervals must know."""
+_TRAIN_SHARE: Final = 0.7  # learn from 70%, test on 30%
+OVERLAP: Final = (1.0 - _TRAIN_SHARE) / _TRAIN_SHARE
+"""The size of a test part over that of its training part. Repetitions share data, which widens intervals."""
 
-_RECALL: Final = 0.94
-_TELLING: Final = 0.05
-_LEVEL: Final = 0.05
-_LEAST: Final = 3
+_MIN_RECALL: Final = 0.94  # the paper says "around 0.95 or higher"; a hundredth less still counts
+_MAX_HALF_WIDTH: Final = 0.05  # a wider interval could hide a difference of 5 points
+_LEVEL: Final = 0.05  # of each claim; divided by the number of its tests
+_MIN_REPETITIONS: Final = 3  # two leave one degree of freedom: useless intervals
 
 
 class Scores(NamedTuple):
-    """How well a classifier does; precision, recall and F1 are about the positive label, or the other one."""
+    """Scores of a classifier: precision, recall and F1 for the positive label, two for the other one."""
 
     accuracy: float
     precision: float
@@ -60,20 +60,14 @@ class UtilityGrid:
     def __post_init__(self) -> None:
         check_whole(self.repetitions, "repetitions", "UtilityGrid", 1, 1000)
         check_whole(self.seed, "seed", "UtilityGrid", 0)
-        for epsilon in self.epsilons:
-            check_epsilon(epsilon, "UtilityGrid", "epsilons")
-        for lam in self.lams:
-            check_real(lam, "lams", "UtilityGrid", "be in [0, 1]", 0.0, 1.0)
-        for values in (self.epsilons, self.lams):
-            if not values or list(values) != sorted(set(values)):
-                raise ParameterError("ε and λ of an experiment must be different numbers in ascending order.")
+        check_settings(self.epsilons, self.lams, "UtilityGrid")
 
 
 @dataclass(frozen=True, eq=False)
 class Utility:
     """Scores of shape (λ, ε, repetition, score), and those of the same classifier on unperturbed text.
 
-    `majority` is the accuracy of calling every text by the more frequent label.
+    `majority` is the accuracy of always answering with the more frequent label.
     """
 
     grid: UtilityGrid
@@ -84,12 +78,12 @@ class Utility:
 
     @property
     def learns(self) -> bool:
-        """Whether the classifier does better than by the more frequent label, on unperturbed text."""
+        """Whether the classifier beats the more frequent label on unperturbed text."""
         return float(self.clean[:, 0].mean()) > self.majority
 
 
 def interval(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the mean over repetitions, and how far its 95% interval reaches, corrected for their overlap."""
+    """Return the mean over repetitions and the half-width of its 95% interval, corrected for overlap."""
     return float(values.mean()), half_width(values, OVERLAP)
 
 
@@ -103,37 +97,35 @@ def utility(
 ) -> Utility:
     """Train on perturbed text, test on perturbed or clean text, at every setting.
 
-    The splits (70/30, stratified) are the same at all settings, so that settings can be compared in pairs.
-    The noise comes from a seed: only scores leave here, and no text.
+    The splits (70/30, stratified) are the same at all settings, so settings can be compared in pairs. The
+    noise comes from a seed, so only scores are returned, and no text.
     """
     plain = [join(split(text)) for text in data.texts]
     labels = np.array(data.labels)
     splits = [_split(labels, grid.seed, number) for number in range(grid.repetitions)]
-    if not all(any(plain[i] for i in known.tolist()) for known, _ in splits):
-        raise FormatError("The texts to learn from hold no words.")
+    if not all(any(plain[i] for i in train_rows.tolist()) for train_rows, _ in splits):
+        raise FormatError("The texts to learn from contain no words.")
     fits = Fits()
 
-    def score(
-        train: list[str], test: list[str], which: tuple[NDArray[np.int64], NDArray[np.int64]]
-    ) -> Scores:
-        known, asked = which
-        said = classify(
+    def score(train: list[str], test: list[str], rows: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Scores:
+        train_rows, test_rows = rows
+        predicted = classify(
             grid.classifier,
-            [train[i] for i in known.tolist()],
-            labels[known],
-            [test[i] for i in asked.tolist()],
+            [train[i] for i in train_rows.tolist()],
+            labels[train_rows],
+            [test[i] for i in test_rows.tolist()],
             embedding,
             fits,
         )
-        return _scores(labels[asked], said)
+        return _scores(labels[test_rows], predicted)
 
-    clean = np.array([score(plain, plain, which) for which in splits])
+    clean = np.array([score(plain, plain, rows) for rows in splits])
     shape = len(grid.lams), len(grid.epsilons), grid.repetitions
     scores = np.empty((*shape, len(Scores._fields)))
     for done, (i, j, k) in enumerate(np.ndindex(*shape)):
-        veil = Perturber(Mahalanobis(embedding, grid.epsilons[j], grid.lams[i], device=device))
+        perturber = Perturber(Mahalanobis(embedding, grid.epsilons[j], grid.lams[i], device=device))
         answers, _ = perturbed_texts(
-            veil, insecure_key(grid.seed), k, i * len(grid.epsilons) + j, {"text": [*data.texts]}
+            perturber, insecure_key(grid.seed), k, i * len(grid.epsilons) + j, {"text": [*data.texts]}
         )
         private = [text or "" for text in answers["text"]]
         scores[i, j, k] = score(private, private if grid.test == "perturbed" else plain, splits[k])
@@ -143,93 +135,96 @@ def utility(
 
 
 def _split(labels: NDArray[np.bool_], seed: int, number: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows to learn from and those to be tested on, with equal shares of both labels."""
+    """Return the rows to learn from and the rows to test on; both have the same share of each label."""
     random = np.random.default_rng([seed, 7, number])
-    known, asked = [], []
+    train, test = [], []
     for label in (False, True):
         rows = random.permutation(np.flatnonzero(labels == label))
-        border = round(_TRAIN * len(rows))
-        known.append(rows[:border])
-        asked.append(rows[border:])
-    return np.sort(np.concatenate(known)), np.sort(np.concatenate(asked))
+        border = round(_TRAIN_SHARE * len(rows))
+        train.append(rows[:border])
+        test.append(rows[border:])
+    return np.sort(np.concatenate(train)), np.sort(np.concatenate(test))
 
 
-def _scores(true: NDArray[np.bool_], said: NDArray[np.bool_]) -> Scores:
-    """Return the scores; a precision or recall of nothing is 0.
+def _scores(true: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> Scores:
+    """Return the scores; a precision or recall over no texts is 0.
 
     Examples
     --------
     >>> _scores(np.array([True, True, False, False]), np.array([True, False, True, False]))
     Scores(accuracy=0.5, precision=0.5, recall=0.5, f1=0.5, other_precision=0.5, other_recall=0.5)
     """
-    precision, recall = _precision_recall(true, said)
+    precision, recall = _precision_recall(true, predicted)
     f1 = 2 * precision * recall / (precision + recall) if precision else 0.0
-    return Scores(float((true == said).mean()), precision, recall, f1, *_precision_recall(~true, ~said))
+    accuracy = float((true == predicted).mean())
+    return Scores(accuracy, precision, recall, f1, *_precision_recall(~true, ~predicted))
 
 
-def _precision_recall(true: NDArray[np.bool_], said: NDArray[np.bool_]) -> tuple[float, float]:
-    hits = int(np.count_nonzero(true & said))
-    return hits / max(1, int(np.count_nonzero(said))), hits / max(1, int(np.count_nonzero(true)))
+def _precision_recall(true: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> tuple[float, float]:
+    hits = int(np.count_nonzero(true & predicted))
+    return hits / max(1, int(np.count_nonzero(predicted))), hits / max(1, int(np.count_nonzero(true)))
 
 
-def utility_claims(found: Utility, sms: tuple[str, str] | None = None) -> list[Verdict]:
+def utility_claims(result: Utility, sms: tuple[str, str] | None = None) -> list[Verdict]:
     """Return the verdict on each claim of the paper about utility.
 
-    One is about its SMS alone: `sms` are the positive label and the other one, if this is what they are.
+    One claim is only about the SMS data: for those, `sms` is the positive label and the other one.
     """
-    accuracy = found.scores[..., 0]
-    verdicts = [_rises(found, accuracy), _no_difference(found, accuracy)]
+    accuracy = result.scores[..., 0]
+    verdicts = [_rises(result, accuracy), _no_difference(result, accuracy)]
     if sms is not None:
-        places = Scores._fields.index("recall"), Scores._fields.index("other_recall")
+        columns = Scores._fields.index("recall"), Scores._fields.index("other_recall")
         # Both labels, since the paper does not say which is the positive one.
-        verdicts += [_recall(found, label, place) for label, place in zip(sms, places, strict=True)]
-    if found.learns:
+        verdicts += [_recall(result, label, column) for label, column in zip(sms, columns, strict=True)]
+    if result.learns:
         return verdicts
-    why = f"the classifier does not beat the more frequent label ({found.majority:.3f}) on unperturbed text"
-    return [Verdict(verdict.claim, None, why) for verdict in verdicts]
+    majority = f"the more frequent label ({result.majority:.3f})"
+    reason = f"the classifier does not beat {majority} on unperturbed text"
+    return [Verdict(verdict.claim, None, reason) for verdict in verdicts]
 
 
-def _recall(found: Utility, label: str, number: int) -> Verdict:
-    means = found.scores[..., number].mean(axis=2)
+def _recall(result: Utility, label: str, column: int) -> Verdict:
+    means = result.scores[..., column].mean(axis=2)
     i, j = np.unravel_index(int(means.argmin()), means.shape)
-    mean, half = interval(found.scores[i, j, :, number])
-    told = (
-        f"its least mean is {mean:.3f} ± {half:.3f}, at λ = {found.grid.lams[i]:g}, "
-        f"ε = {found.grid.epsilons[j]:g}; unperturbed {found.clean[:, number].mean():.3f}"
+    mean, half = interval(result.scores[i, j, :, column])
+    evidence = (
+        f"its lowest mean is {mean:.3f} ± {half:.3f}, at λ = {result.grid.lams[i]:g}, "
+        f"ε = {result.grid.epsilons[j]:g}; unperturbed {result.clean[:, column].mean():.3f}"
     )
-    claim = f"recall of {label} stays around 0.95 or higher (at least {_RECALL:g} at every setting)"
-    return Verdict(claim, mean >= _RECALL, told)
+    claim = f"recall of {label} stays around 0.95 or higher (at least {_MIN_RECALL:g} at every setting)"
+    return Verdict(claim, mean >= _MIN_RECALL, evidence)
 
 
-def _rises(found: Utility, accuracy: NDArray[np.float64]) -> Verdict:
+def _rises(result: Utility, accuracy: NDArray[np.float64]) -> Verdict:
     claim = "accuracy rises with ε towards the benchmark"
-    if len(found.grid.epsilons) < 2 or found.grid.repetitions < _LEAST:
-        return Verdict(claim, None, f"needs two ε and {_LEAST} repetitions")
+    if len(result.grid.epsilons) < 2 or result.grid.repetitions < _MIN_REPETITIONS:
+        return Verdict(claim, None, f"needs two ε and {_MIN_REPETITIONS} repetitions")
     means = accuracy.mean(axis=(0, 2))
-    benchmark = float(found.clean[:, 0].mean())
+    benchmark = float(result.clean[:, 0].mean())
     p = p_positive(accuracy[:, -1].mean(axis=0) - accuracy[:, 0].mean(axis=0), OVERLAP)
     closer = abs(benchmark - means[-1]) < abs(benchmark - means[0])
-    path = ", ".join(f"{mean:.3f} at ε = {e:g}" for mean, e in zip(means, found.grid.epsilons, strict=True))
-    told = f"{path}; unperturbed {benchmark:.3f} (p = {p:.3g})"
-    return Verdict(claim, bool(closer and p < _LEVEL), told)
+    pairs = zip(means, result.grid.epsilons, strict=True)
+    values = ", ".join(f"{mean:.3f} at ε = {epsilon:g}" for mean, epsilon in pairs)
+    evidence = f"{values}; unperturbed {benchmark:.3f} (p = {p:.3g})"
+    return Verdict(claim, bool(closer and p < _LEVEL), evidence)
 
 
-def _no_difference(found: Utility, accuracy: NDArray[np.float64]) -> Verdict:
-    """Compare every λ with the first, in pairs; what a wide interval could hide is not called the same."""
-    grid = found.grid
+def _no_difference(result: Utility, accuracy: NDArray[np.float64]) -> Verdict:
+    """Compare every λ with the first, in pairs; an interval too wide to exclude a difference is undecided."""
+    grid = result.grid
     claim = f"no significant difference in accuracy between λ = {grid.lams[0]:g} and the other λ"
-    if len(grid.lams) < 2 or grid.repetitions < _LEAST:
-        return Verdict(claim, None, f"needs two λ and {_LEAST} repetitions")
-    told, least, widest = [], 1.0, 0.0
+    if len(grid.lams) < 2 or grid.repetitions < _MIN_REPETITIONS:
+        return Verdict(claim, None, f"needs two λ and {_MIN_REPETITIONS} repetitions")
+    lines, smallest_p, widest = [], 1.0, 0.0
     tests = (len(grid.lams) - 1) * len(grid.epsilons)
     for (i, lam), (j, epsilon) in product(enumerate(grid.lams[1:], 1), enumerate(grid.epsilons)):
         mean, half = interval(accuracy[i, j] - accuracy[0, j])
         p = p_two_sided(accuracy[i, j] - accuracy[0, j], OVERLAP)
-        least, widest = min(least, p), max(widest, half)
-        told.append(f"λ = {lam:g}, ε = {epsilon:g}: {mean:+.3f} ± {half:.3f} (p = {p:.2g})")
-    words = f"{'; '.join(told)}; paired over {grid.repetitions} repetitions, {tests} tests (Bonferroni)"
-    if least <= _LEVEL / tests:
-        return Verdict(claim, False, words)
-    if widest > _TELLING:
-        return Verdict(claim, None, f"{words}; an interval is wider than ±{_TELLING:g}")
-    return Verdict(claim, True, words)
+        smallest_p, widest = min(smallest_p, p), max(widest, half)
+        lines.append(f"λ = {lam:g}, ε = {epsilon:g}: {mean:+.3f} ± {half:.3f} (p = {p:.2g})")
+    evidence = f"{'; '.join(lines)}; paired over {grid.repetitions} repetitions, {tests} tests (Bonferroni)"
+    if smallest_p <= _LEVEL / tests:
+        return Verdict(claim, False, evidence)
+    if widest > _MAX_HALF_WIDTH:
+        return Verdict(claim, None, f"{evidence}; an interval is wider than ±{_MAX_HALF_WIDTH:g}")
+    return Verdict(claim, True, evidence)

@@ -2,5 +2,17 @@
 
 from wordveil.mechanisms.additive import Laplace, Mahalanobis
 from wordveil.mechanisms.base import Mechanism
+from wordveil.mechanisms.options import REQUIRED, Option
+from wordveil.mechanisms.registry import make_mechanism, mechanism_class, mechanism_names, register_mechanism
 
-__all__ = ["Laplace", "Mahalanobis", "Mechanism"]
+__all__ = [
+    "REQUIRED",
+    "Laplace",
+    "Mahalanobis",
+    "Mechanism",
+    "Option",
+    "make_mechanism",
+    "mechanism_class",
+    "mechanism_names",
+    "register_mechanism",
+]

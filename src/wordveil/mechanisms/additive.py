@@ -1,33 +1,33 @@
-"""Noise added to the vector of a word, then the nearest word: the Mahalanobis and the Laplace mechanism."""
+"""Mechanisms that add noise to the vector of a word and answer with the nearest word."""
 
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.embedding import Embedding
-from wordveil.embedding.arrays import locked
 from wordveil.errors import check_real
-from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.base import Mechanism
+from wordveil.guarantee import MetricGuarantee
+from wordveil.mechanisms.base import JSON, Mechanism
+from wordveil.mechanisms.options import Option
+from wordveil.mechanisms.places import places_of
 from wordveil.metric import Metric
-from wordveil.nearest import AutomaticSearch, NearestSearch
+from wordveil.nearest import NearestSearch
 from wordveil.nearest.devices import DeviceName, check_device
-from wordveil.nearest.threads import in_threads
 from wordveil.noise import check_epsilon, eigen_noise
 from wordveil.randomness import Stream
 
 __all__ = ["Laplace", "Mahalanobis"]
 
-_BLOCK_ROWS: Final = 4096
-_making = threading.RLock()
+_PAPER: Final = (
+    "Xu, Aggarwal, Feyisetan and Teissier (2020): A Differentially Private Text Perturbation Method Using a "
+    "Regularized Mahalanobis Metric"
+)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Mahalanobis(Mechanism):
     """The regularized Mahalanobis mechanism of Xu, Aggarwal, Feyisetan and Teissier (2020).
 
@@ -35,7 +35,7 @@ class Mahalanobis(Mechanism):
 
     Why: the density of the noise at z is c·exp(-ε‖z‖_RM), so by the triangle inequality moving its centre
     from φ(w) to φ(w') changes the density at any point by a factor of at most exp(ε‖φ(w) - φ(w')‖_RM). The
-    nearest word is a function of the noisy point alone, over candidates that do not depend on w.
+    nearest word is a function of the noisy point only, over candidates that do not depend on w.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ class Mahalanobis(Mechanism):
     lam : float
         λ in [0, 1]: how far the noise follows the shape of the vectors. 0 is the Laplace mechanism.
     device : str
-        Where the nearest word is searched for: "cpu", "cuda" or "auto", a GPU if there is one. It changes no
-        answer; the noise always comes from the CPU.
+        Where the nearest word is searched for: "cpu", "cuda", or "auto" for a GPU if there is one. The device
+        changes no answer; the noise always comes from the CPU.
 
     Examples
     --------
@@ -58,6 +58,20 @@ class Mahalanobis(Mechanism):
     >>> len(answers), all(word in mechanism.embedding for word in answers)
     (2, True)
     """
+
+    name: ClassVar = "mahalanobis"
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(
+            "lam",
+            float,
+            "λ, how far the noise follows the shape of the vectors; 0 is the Laplace mechanism",
+            default=1.0,
+            low=0.0,
+            high=1.0,
+        ),
+    )
+    paper: ClassVar = _PAPER
+    takes_device: ClassVar = True
 
     embedding: Embedding
     epsilon: float
@@ -74,49 +88,30 @@ class Mahalanobis(Mechanism):
             object.__setattr__(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The rotated vectors travel as numbers: an eigenbasis that is computed again may differ.
-        kept = ("embedding", "epsilon", "lam", "device", "metric")
-        return {name: getattr(self, name) for name in kept} | {"_made_places": self._places}
+        # The eigenbasis is included as numbers: computed on another machine, it may differ. Where the vectors
+        # are referred to by name, they are rotated again, by that eigenbasis.
+        names = ("embedding", "epsilon", "lam", "device", "metric")
+        rows = None if self.embedding.pickles_by_name else self._places
+        return {name: getattr(self, name) for name in names} | {"rows": rows}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state | {"_made_places": locked(state["_made_places"])})
+        rows = state.pop("rows")
+        vars(self).update(state)
+        if rows is not None:
+            places_of(self.embedding, rows)
 
     @property
     def _places(self) -> NDArray[np.float64]:
-        """Where each word stands in the eigenbasis, in float64; the last row, row -1, is the centroid."""
-        places: NDArray[np.float64] = self._once("_made_places", self._make_places)
-        return places
+        """The position of each word in the eigenbasis; the last row, row -1, is the centroid."""
+        return places_of(self.embedding).rows
 
     @property
     def _search(self) -> NearestSearch:
-        search: NearestSearch = self._once(
-            "_made_search", lambda: AutomaticSearch(self._places[:-1], self.device)
-        )
-        return search
+        return places_of(self.embedding).search(self.device)
 
-    def _once(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return what is made once, however many threads ask for it first."""
-        if name not in vars(self):
-            with _making:
-                if name not in vars(self):
-                    vars(self)[name] = make()
-        return vars(self)[name]
-
-    def _make_places(self) -> NDArray[np.float64]:
-        self.embedding.verify()
-        vectors, axes = self.embedding.vectors, self.metric.axes
-        places = np.empty((len(vectors) + 1, self.metric.dim))
-        for start in range(0, len(vectors), _BLOCK_ROWS):
-            stop = min(start + _BLOCK_ROWS, len(vectors))
-            places[start:stop] = vectors[start:stop].astype(np.float64) @ axes
-        # A product may round equal rows differently in different blocks; equal words must stay equal.
-        firsts: dict[bytes, int] = {}
-        for row, vector in enumerate(vectors + np.float32(0.0)):  # so that -0.0 is 0.0
-            first = firsts.setdefault(vector.tobytes(), row)
-            if first != row:
-                places[row] = places[first]
-        places[-1] = self.embedding.centroid @ axes
-        return locked(places)
+    def parameters(self) -> dict[str, JSON]:
+        """Return ε and λ."""
+        return {"epsilon": self.epsilon, "lam": self.lam}
 
     def _noisy_points(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.float64]:
         """Return φ(w) + Z for each id, in float64 and in the eigenbasis."""
@@ -125,32 +120,16 @@ class Mahalanobis(Mechanism):
         return noise
 
     def _perturb(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.int64]:
-        answers = np.empty(len(ids), dtype=np.int64)
-        search = self._search.prepare(len(ids))
-        size = search.block
-        starts, turn = iter(range(0, len(ids), size)), threading.Lock()
-
-        def work() -> bool:
-            with turn:  # so that blocks get their noise in their order, whatever thread draws it
-                start = next(starts, None)
-                if start is None:
-                    return False
-                block = slice(start, start + size)
-                points = self._noisy_points(ids[block], stream)
-            answers[block] = search.nearest(points)
-            return True
-
-        in_threads(work, -(-len(ids) // size) if search.threaded else 1)
-        return answers
+        return self._search.nearest_of(len(ids), lambda block: self._noisy_points(ids[block], stream))
 
     @cached_property
-    def guarantee(self) -> Guarantee:
-        """What is promised, in numbers and in words."""
+    def guarantee(self) -> MetricGuarantee:
+        """What is promised, in numbers and in sentences."""
         self.embedding.verify()
-        return Guarantee(self.epsilon, self.metric, self.embedding)
+        return MetricGuarantee(self.epsilon, self.metric, self.embedding)
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Laplace(Mahalanobis):
     """The multivariate Laplace mechanism: spherical noise, the Mahalanobis mechanism at λ = 0.
 
@@ -162,6 +141,13 @@ class Laplace(Mahalanobis):
     >>> Laplace(load_embedding(), epsilon=10.0).lam
     0.0
     """
+
+    name: ClassVar = "laplace"
+    options: ClassVar[tuple[Option, ...]] = ()
+    paper: ClassVar = (
+        "Feyisetan, Balle, Drake and Diethe (2020): Privacy- and Utility-Preserving Textual Analysis via "
+        "Calibrated Multivariate Perturbations"
+    )
 
     def __init__(self, embedding: Embedding, epsilon: float, *, device: DeviceName = "cpu") -> None:
         super().__init__(embedding, epsilon, 0.0, device=device)

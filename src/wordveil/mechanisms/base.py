@@ -1,7 +1,9 @@
-"""What every mechanism is: word ids in, word ids out, and a guarantee."""
+"""The contract of all mechanisms: word ids in, word ids out, parameters and a guarantee."""
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,32 +11,103 @@ from numpy.typing import ArrayLike, NDArray
 from wordveil.embedding import Embedding
 from wordveil.errors import ParameterError, parameter_error
 from wordveil.guarantee import Guarantee
+from wordveil.mechanisms.options import Option
 from wordveil.randomness import Stream, secure_stream, warn_if_insecure
 
-__all__ = ["Mechanism"]
+if TYPE_CHECKING:
+    from wordveil.nearest.devices import DeviceName
+
+__all__ = ["JSON", "Mechanism"]
+
+JSON: TypeAlias = bool | int | float | str | list["JSON"] | dict[str, "JSON"] | None
 
 
 class Mechanism(ABC):
     """A random function from the words of a public vocabulary, and the centroid, to its words.
 
-    Frozen, safe to share between threads, picklable: it holds no random state.
+    Frozen, safe to share between threads, picklable: it holds no random state. A mechanism of your own needs
+    `parameters`, `guarantee` and `_perturb`. After `register_mechanism` it can be used on the command line by
+    its name, with the options in `options`.
+
+    Examples
+    --------
+    >>> import wordveil as wv
+    >>> wv.Mahalanobis(wv.load_embedding(), epsilon=10.0, lam=0.5).parameters()
+    {'epsilon': 10.0, 'lam': 0.5}
     """
+
+    name: ClassVar[str] = ""
+    """The name on the command line and in manifests (default: the name of the class in lower case)."""
+
+    options: ClassVar[tuple[Option, ...]] = ()
+    """The options beside `epsilon`, which are keyword arguments of the class."""
+
+    paper: ClassVar[str] = ""
+    """The paper that it comes from: authors, year, title."""
+
+    takes_device: ClassVar[bool] = False
+    """Whether the class has a `device` argument, to search for words on a GPU."""
 
     embedding: Embedding
 
     @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
-        """What is promised, in numbers and in words."""
+        """What is promised, in numbers and in sentences."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, JSON]:
+        """Return everything that changes an answer, except the vectors: numbers, strings, lists and dicts.
+
+        The manifest, the ledger, `repr`, the check of `--resume` and the context of derived noise all use it.
+        If a parameter is missing here, a stopped run could be resumed with another value of it.
+        """
 
     @abstractmethod
     def _perturb(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.int64]:
-        """Return an answer for each of the checked ids, in a flat array."""
+        """Return an answer for each of the checked ids, as a flat array."""
+
+    @classmethod
+    def called(cls) -> str:
+        """Return the name of this mechanism."""
+        return cls.name or cls.__name__.lower()
+
+    @classmethod
+    def make(
+        cls, embedding: Embedding, epsilon: float, options: Mapping[str, Any], device: "DeviceName" = "cpu"
+    ) -> Self:
+        """Return the mechanism with these options, which have been checked against `cls.options`."""
+        if cls.takes_device:
+            options = {**options, "device": device}
+        elif device == "cuda":
+            raise ParameterError(f"The mechanism '{cls.called()}' can't use a GPU. Hint: --device cpu.")
+        return cls(embedding, epsilon, **options)  # type: ignore[call-arg]  # every registered class takes these
+
+    def setting(self) -> dict[str, JSON]:
+        """Return the name of the mechanism, its parameters and the number of dimensions, as plain JSON.
+
+        Examples
+        --------
+        >>> import wordveil as wv
+        >>> wv.Laplace(wv.load_embedding(), epsilon=2.0).setting()
+        {'mechanism': 'laplace', 'epsilon': 2.0, 'lam': 0.0, 'dims': 300}
+        """
+        facts = {"mechanism": self.called()} | self.parameters() | {"dims": self.embedding.dim}
+        try:
+            return dict(json.loads(json.dumps(facts, allow_nan=False)))
+        except (TypeError, ValueError):
+            raise ParameterError(
+                f"{type(self).__name__}.parameters() must return finite numbers, str, lists and dicts."
+            ) from None
+
+    def __repr__(self) -> str:
+        values = "".join(f"{name}={value!r}, " for name, value in self.parameters().items())
+        return f"{type(self).__name__}({values}{self.embedding!r})"
 
     def perturb_ids(self, ids: ArrayLike, *, stream: Stream | None = None) -> NDArray[np.int64]:
-        """Return a word id for each word id; -1 is the centroid, where words outside of the vocabulary stand.
+        """Return a word id for each word id; -1 is the centroid, which represents unknown words.
 
-        Without a `stream` each call draws a new key from the operating system.
+        Without a `stream`, each call draws a new key from the operating system.
         """
         if stream is not None and not isinstance(stream, Stream):
             raise parameter_error("stream", "perturb_ids", "be a Stream, made by secure_stream()", stream)
@@ -43,14 +116,14 @@ class Mechanism(ABC):
         return answers.reshape(checked.shape)
 
     def perturb_words(self, words: Iterable[str], *, stream: Stream | None = None) -> list[str]:
-        """Return a word of the vocabulary for each word; those outside of it are taken from the centroid.
+        """Return a word of the vocabulary for each word; unknown words are perturbed from the centroid.
 
         A seeded `stream` raises a PrivacyWarning.
         """
         if isinstance(words, str | bytes):
             raise ParameterError("The 'words' parameter of perturb_words must be a list of words.")
-        given = list(words)
-        for number, word in enumerate(given):
+        words = list(words)
+        for number, word in enumerate(words):
             if not isinstance(word, str):
                 raise ParameterError(
                     f"Word {number} (counted from 0) must be a str. Got a {type(word).__name__}."
@@ -58,18 +131,18 @@ class Mechanism(ABC):
         if isinstance(stream, Stream):
             warn_if_insecure(stream)
         vocabulary = self.embedding.words
-        answers = self.perturb_ids(self.embedding.ids_of(given), stream=stream)
+        answers = self.perturb_ids(self.embedding.ids_of(words), stream=stream)
         return [vocabulary[answer] for answer in answers.tolist()]
 
     def _checked(self, ids: ArrayLike) -> NDArray[np.int64]:
-        given = np.asarray(ids)
-        if given.size == 0:
-            return np.zeros(given.shape, dtype=np.int64)
-        if given.dtype.kind not in "iu":
+        raw_ids = np.asarray(ids)
+        if raw_ids.size == 0:
+            return np.zeros(raw_ids.shape, dtype=np.int64)
+        if raw_ids.dtype.kind not in "iu":
             raise ParameterError("Word ids must be whole numbers. Got something else instead.")
-        if given.min() < -1 or given.max() >= len(self.embedding):
+        if raw_ids.min() < -1 or raw_ids.max() >= len(self.embedding):
             raise ParameterError(
                 f"Word ids must be from -1 (the centroid) to {len(self.embedding) - 1}. "
                 "Got one that is out of range instead."
             )
-        return given.astype(np.int64)
+        return raw_ids.astype(np.int64)

@@ -1,6 +1,7 @@
-"""The nearest word, exactly: one contract, several ways to fulfil it.
+"""The exact nearest word: one contract and several implementations.
 
-`ScreenedSearch` (in `screened`) and `TorchSearch` (in `cuda`) need extras, and are imported from their files.
+`ScreenedSearch` (in `screened`) and `TorchSearch` (in `cuda`) load large libraries, so import them from their
+own modules.
 """
 
 from wordveil.nearest.automatic import AutomaticSearch

@@ -1,4 +1,4 @@
-"""The oracle: a float64 product, then the canonical distance for everything within its rounding bound."""
+"""The reference: a float64 product, then the canonical distance for every row within its rounding error."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ __all__ = ["BruteSearch"]
 
 
 class BruteSearch(ScoreSearch):
-    """Slow and plain; what every other search must agree with.
+    """A simple and slow search that every other search must agree with.
 
     Examples
     --------
@@ -27,6 +27,6 @@ class BruteSearch(ScoreSearch):
     ) -> NDArray[np.float64]:
         np.matmul(points, self._rows.T, out=scores)
         scores -= self._halves
-        # A sum of m products is off by at most m·2^-53 of the product of the norms, in any order.
+        # In any order, a sum of m products is off by at most m·2^-53 times the product of the norms.
         error = (points.shape[1] + 8) * 2.0**-53 * self._largest * (norms + self._largest)
         return np.asarray(2.0 * error + self._canonical_slack(norms))

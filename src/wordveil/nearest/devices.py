@@ -1,4 +1,4 @@
-"""Where the search runs: on the CPU or on a GPU. It changes no answer."""
+"""Where the search runs: on the CPU or on a GPU. The answers are the same."""
 
 import ctypes
 import importlib.util
@@ -14,7 +14,7 @@ _DRIVERS: Final = ("libcuda.so.1", "nvcuda.dll")
 
 
 def check_device(device: DeviceName, owner: str) -> DeviceName:
-    """Return the name of a device if it is one, else raise ParameterError."""
+    """Return `device` if it is the name of a device, else raise ParameterError."""
     if device not in get_args(DeviceName):
         raise parameter_error("device", owner, f"be one of {', '.join(get_args(DeviceName))}", device)
     return device
@@ -22,7 +22,7 @@ def check_device(device: DeviceName, owner: str) -> DeviceName:
 
 @cache
 def has_gpu() -> bool:
-    """Return whether there is a GPU that PyTorch can use; asks the driver first, which is quick."""
+    """Return whether PyTorch can use a GPU. The driver is asked first, since loading PyTorch is slow."""
     if importlib.util.find_spec("torch") is None or not _driver_has_gpu():
         return False
     import torch

@@ -1,7 +1,7 @@
-"""Products of small integers, many times as fast as those of floats: onnxruntime's, checked before use.
+"""Products of small integers by onnxruntime: several times as fast as products of floats, checked before use.
 
-On processors without the right instructions its sums of two products saturate at 16 bits; whether they do is
-found out with extreme numbers, never assumed.
+On processors without the right instructions, its sums of two products saturate at 16 bits. Whether they do is
+tested with extreme numbers, never assumed.
 """
 
 import os
@@ -16,40 +16,40 @@ from wordveil.nearest.onnx import Model
 __all__ = ["ZERO", "IntegerProduct", "SingleProduct", "largest_code"]
 
 ZERO: Final = 128
-"""What stands for 0 in the left operand."""
+"""The code for 0 in the left operand."""
 
-_MOST_DIMS: Final = 60_000  # so that no sum of products leaves int32
-_LIMITS: Final = (127, 63)
-_QUIET: Final = 3
+_MOST_DIMS: Final = 60_000  # with more, a sum of products could leave int32
+_LIMITS: Final = (127, 63)  # 8 bits; or 7, with which the sum of two products fits into 16 bits
+_ERRORS_ONLY: Final = 3
 
 Codes = NDArray[np.int8]
 Floats = NDArray[np.float32]
 
 
 def _onnxruntime() -> Any:
-    """Return the library, with its telemetry switched off: it reads the variable while it is loaded.
+    """Return the library with its telemetry switched off; it reads the variable while it is loaded.
 
-    Versions from 1.29 on write a permanent device id and a queue of events to the user's cache otherwise.
+    Otherwise versions from 1.29 on write a permanent device id and a queue of events to the user's cache.
     """
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
 
-    onnxruntime.disable_telemetry_events()  # for a program that had loaded it before us
+    onnxruntime.disable_telemetry_events()  # in case the program loaded it earlier
     return onnxruntime
 
 
 class _Session:
-    """A model that runs in the calling thread, from and to arrays that are given."""
+    """A model that runs in the calling thread, on arrays of the caller."""
 
     def __init__(self, model: bytes) -> None:
         onnxruntime = _onnxruntime()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = _QUIET
+        options.log_severity_level = _ERRORS_ONLY
         self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
     def run(self, left: NDArray[Any], out: NDArray[Any]) -> None:
-        left = np.ascontiguousarray(left)  # bare addresses are handed over
+        left = np.ascontiguousarray(left)  # only its address is passed on
         binding = self._session.io_binding()
         binding.bind_input("left", "cpu", 0, left.dtype, left.shape, left.ctypes.data)
         binding.bind_output("product", "cpu", 0, out.dtype, out.shape, out.ctypes.data)
@@ -75,8 +75,8 @@ class IntegerProduct:
         self._session = _Session(model.packed())
 
     def fill(self, left: NDArray[np.uint8], out: NDArray[np.int32]) -> None:
-        """Write the products to `out`, a contiguous array of as many numbers."""
-        if not out.flags.c_contiguous:  # a reshaped copy would be filled, and lost
+        """Write the products to `out`, a contiguous array of the right size."""
+        if not out.flags.c_contiguous:  # the products would go to a copy, and be lost
             raise ValueError("The array to write to must be contiguous.")
         self._session.run(left, out.reshape(len(left), -1))
 
@@ -102,20 +102,20 @@ class SingleProduct:
 
 @cache
 def largest_code(dims: int) -> int:
-    """Return how large the codes may be for their sums to be exact: 127, 63, or 0 if nothing is.
+    """Return the largest code with which sums are exact: 127, 63, or 0 if there is none.
 
-    0 also where onnxruntime is not installed.
+    It is also 0 if onnxruntime is not installed.
     """
     if dims > _MOST_DIMS:
         return 0
     try:
-        return next((limit for limit in _LIMITS if _exact(dims, limit)), 0)
+        return next((limit for limit in _LIMITS if _is_exact(dims, limit)), 0)
     except ImportError:
         return 0
 
 
-def _exact(dims: int, limit: int, columns: int = 264) -> bool:
-    """Return whether the product is right at its extremes, for one row, few and as many as there will be."""
+def _is_exact(dims: int, limit: int, columns: int = 264) -> bool:
+    """Return whether products of extreme numbers are correct, for one row, a few rows and a full batch."""
     random = np.random.default_rng(dims)
     codes = random.choice(np.array([-limit, limit], dtype=np.int8), (dims, columns))
     codes[:, 0], codes[:, 1] = limit, -limit
@@ -124,9 +124,9 @@ def _exact(dims: int, limit: int, columns: int = 264) -> bool:
         left = random.choice(np.array([0, 255], dtype=np.uint8), (rows, dims))
         left[0] = 255
         left[-1, : dims // 2] = 0
-        found = np.empty((rows, columns), dtype=np.int32)
-        product.fill(left, found)
-        # Float64 holds these sums exactly.
-        if not np.array_equal(found, (left.astype(np.float64) - ZERO) @ codes.astype(np.float64)):
+        result = np.empty((rows, columns), dtype=np.int32)
+        product.fill(left, result)
+        # Float64 represents these sums exactly.
+        if not np.array_equal(result, (left.astype(np.float64) - ZERO) @ codes.astype(np.float64)):
             return False
     return True

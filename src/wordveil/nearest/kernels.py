@@ -1,4 +1,4 @@
-"""The loops of the integer screen, compiled by numba, without Python's lock."""
+"""The loops of the integer screen, compiled by numba to run without Python's global lock."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 __all__ = ["STRIP", "collect", "resolve"]
 
 STRIP: Final = 64
-"""How many columns share a step: few enough to be alike, and enough for wide registers."""
+"""How many columns share a step: few enough to be similar, and enough to fill wide registers."""
 
 _LEAST: Final = np.int32(-(2**31))
 
@@ -19,15 +19,15 @@ Floats = NDArray[np.float64]
 
 
 def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return what compiles a function, and keeps the result on disk if there is a place for it."""
+    """Return a decorator that compiles a function, and caches the result on disk if there is a folder."""
 
-    def made(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return numba.njit(nogil=True, cache=True, **options)(function)  # type: ignore[no-any-return]  # numba has no types
-        except RuntimeError:  # no folder can be written
+        except RuntimeError:  # there is no writeable folder
             return numba.njit(nogil=True, **options)(function)  # type: ignore[no-any-return]  # numba has no types
 
-    return made
+    return decorate
 
 
 def _collect(
@@ -39,22 +39,21 @@ def _collect(
     points: Floats,
     scalars: Floats,
     floors: Floats,
-    found: int,
+    pair_count: int,
     which: NDArray[np.int32],
     places: NDArray[np.int32],
     reached: Floats,
 ) -> int:
-    """Add the pairs of a point and a column that may be the answer; return how many there are, or -1.
+    """Append the pairs of a point and a column that may be the answer; return the number of pairs, or -1.
 
-    `products` are (points, strips, columns of a strip); `first` is the number of the first strip. The score
-    of a column is its product times both steps, less its half times a scalar, give or take its bound: the
-    length of the point times the error of the column, the error of the point times the size of the column,
-    and a scalar. `floors` rise to what the best score is known to reach. -1 says that there is no room for
-    all pairs.
+    `products` is (points, strips, columns of a strip); `first` is the number of the first strip. The score of
+    a column is its product times both steps, minus its half times `shrink`. It is off by at most its bound:
+    length of the point × error of the column + error of the point × size of the column + `extra`. `floors`
+    rise to the best score that is certain. The result is -1 if there is no room for all pairs.
 
-    `columns` are errors, sizes and halves, (3, strips, columns); `strips` the largest errors, sizes, halves
-    and the least halves of the columns of each; `points` their lengths and errors; `scalars` the step of the
-    points, what halves are multiplied by, and what is added to every bound.
+    `columns` holds errors, sizes and halves (3, strips, columns); `strips`, the largest error, size and half
+    and the smallest half of each strip; `points`, lengths and errors; `scalars`, the step of the points,
+    `shrink` and `extra`.
     """
     step, shrink, extra = scalars
     tops = np.empty(products.shape[1], dtype=np.int32)
@@ -64,7 +63,7 @@ def _collect(
         length, error = points[0, point], points[1, point]
         for strip in range(products.shape[1]):
             top = _LEAST
-            for column in range(products.shape[2]):  # a constant here would be unrolled, and slow
+            for column in range(products.shape[2]):  # numba would unroll a constant, which is slower
                 top = max(top, products[point, strip, column])
             tops[strip] = top
         for strip in range(products.shape[1]):
@@ -82,14 +81,14 @@ def _collect(
                     score = products[point, strip, column] * unit - shrink * columns[2, place, column]
                     if score + bound >= floor:
                         floor = max(floor, score - bound)
-                        if found == which.size:
+                        if pair_count == which.size:
                             return -1
-                        which[found] = point
-                        places[found] = place * products.shape[2] + column
-                        reached[found] = score + bound
-                        found += 1
+                        which[pair_count] = point
+                        places[pair_count] = place * products.shape[2] + column
+                        reached[pair_count] = score + bound
+                        pair_count += 1
         floors[point] = floor
-    return found
+    return pair_count
 
 
 def _resolve(
@@ -105,10 +104,10 @@ def _resolve(
     tolerance: float,
     answers: Ints,
 ) -> Ints:
-    """Write the nearest candidate of each point of a part to `answers`; return which are too close to call.
+    """Write the nearest candidate of each point of a part to `answers`; return the points too close to call.
 
-    The candidate whose score may be the highest comes first: what it really has rules most others out. A
-    score is half of ‖q‖² less the squared distance, times `factor`.
+    The candidate with the highest upper bound is examined first, since its true score rules out most others.
+    A score is (‖q‖² minus the squared distance) / 2, times `factor`.
     """
     best, second, score = np.full(part.size, np.inf), np.full(part.size, np.inf), np.full(part.size, -np.inf)
     first = np.full(part.size, -1)

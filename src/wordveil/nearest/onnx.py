@@ -1,4 +1,4 @@
-"""Writes a small ONNX model: the few fields of its format that this needs, and no library."""
+"""Writes small ONNX models without a library: only the few fields of the format that are needed."""
 
 from typing import Any, Final
 
@@ -8,12 +8,13 @@ from numpy.typing import DTypeLike, NDArray
 __all__ = ["Model"]
 
 _TYPES: Final = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}
+# Old enough for every onnxruntime that pyproject.toml allows; MatMulInteger exists since opset 10.
 _IR_VERSION: Final = 9
 _OPSET: Final = 18
 
 
 class Model:
-    """A model that is made part by part.
+    """An ONNX model, built part by part.
 
     Examples
     --------
@@ -36,7 +37,7 @@ class Model:
         self._graph += _field(5, dims + kind + _field(8, name) + _field(9, array.tobytes()))
 
     def input(self, name: str, dtype: DTypeLike, shape: tuple[int | str, ...]) -> None:
-        """Add an input; a name instead of a number is a size that each run may choose."""
+        """Add an input. A str in `shape` is a size that may differ between runs."""
         self._graph += _field(11, _value(name, dtype, shape))
 
     def output(self, name: str, dtype: DTypeLike, shape: tuple[int | str, ...]) -> None:
@@ -44,7 +45,7 @@ class Model:
         self._graph += _field(12, _value(name, dtype, shape))
 
     def node(self, operation: str, names: tuple[str, ...], result: str) -> None:
-        """Add an operation on what has names already."""
+        """Add an operation on tensors that already have names."""
         inputs = b"".join(_field(1, name) for name in names)
         self._graph += _field(1, inputs + _field(2, result) + _field(4, operation))
 
@@ -62,7 +63,7 @@ def _value(name: str, dtype: DTypeLike, shape: tuple[int | str, ...]) -> bytes:
 
 
 def _field(number: int, value: int | str | bytes) -> bytes:
-    """Return a field of protocol buffers: a number, or bytes with their length before them."""
+    """Return a protocol buffers field: an integer, or bytes preceded by their length."""
     if isinstance(value, int):
         return _varint(number << 3) + _varint(value)
     data = value.encode() if isinstance(value, str) else value

@@ -1,53 +1,60 @@
-"""The contract: exactly the float64 argmin over the whole vocabulary, the lowest index among equals.
+"""The contract: exactly the float64 argmin over the whole vocabulary, and the lowest index among equals.
 
-One canonical distance decides everywhere. An implementation may screen in any precision, as long as its
-tolerance covers its own rounding and that of the canonical distance: what the screen leaves is decided here.
+One canonical distance decides everywhere. An implementation may screen the rows in any precision, as long as
+its tolerance covers its own rounding and that of the canonical distance. The remaining candidates are decided
+here.
 """
 
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import ClassVar, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import ParameterError
+from wordveil.nearest.threads import in_threads
 
 __all__ = ["NearestSearch", "canonical_distances", "close_tolerance", "in_pairs", "power_of_two"]
 
 T = TypeVar("T", bound=np.floating)
 
+# Numbers on each side of the pairs that are compared at a time: 512 KiB in float64, so both sides stay in the
+# cache of the core.
 _PAIR_NUMBERS: Final = 1 << 16
 _ROUNDING: Final = 2.0**-52
-_TINY: Final = 2.0**-1000
-_LARGEST_SCALE: Final = 2.0**200  # so that no scaled norm of a point overflows
+_TINY: Final = 2.0**-1000  # covers what underflows
+_LARGEST_SCALE: Final = 2.0**200  # with it, no scaled norm of a point overflows
 
 
 def canonical_distances(points: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the squared Euclidean distances, pair by pair: the one rule of what is near and what is equal.
+    """Return the squared Euclidean distance of each pair: the one rule for which row is nearer or equal.
 
-    The sum runs over a contiguous row, so a pair gets the same bits in whatever batch it stands. What was in
-    `points` is lost.
+    The sum runs over a contiguous row, so a pair gets the same bits in any batch. `points` is overwritten.
     """
     difference = np.subtract(points, rows, out=points)
     return np.asarray(np.square(difference, out=difference).sum(axis=1))
 
 
 def power_of_two(norms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return, for each norm, a power of two that brings it to between ½ and 1; 1 for zero."""
+    """Return, for each norm, the power of two that scales it to between ½ and 1; 1 for a norm of zero."""
     _, exponents = np.frexp(norms)
     return np.ldexp(1.0, np.where(norms > 0.0, -exponents, 0))
 
 
 def close_tolerance(dim: int) -> float:
-    """Return within which share of the least distance, by any float64 sum, the canonical one must decide."""
+    """Return the relative difference below which two float64 distances may be in the wrong order.
+
+    Distances that are closer than this must be compared by the canonical distance.
+    """
     return 8.0 * (dim + 8) * 2.0**-53
 
 
 def in_pairs(
     points: NDArray[T], which: NDArray[np.int64], rows: NDArray[T], candidates: NDArray[np.int64]
 ) -> Iterator[tuple[slice, NDArray[T], NDArray[T]]]:
-    """Yield points and rows side by side, a few pairs at a time, in memory that stays near."""
+    """Yield pairs of points and rows, a few at a time, in buffers that stay in the cache."""
     step = min(len(which), max(1, _PAIR_NUMBERS // points.shape[1]))
     left, right = np.empty((step, points.shape[1]), points.dtype), np.empty((step, rows.shape[1]), rows.dtype)
     for start in range(0, len(which), step):
@@ -59,13 +66,13 @@ def in_pairs(
 
 
 class NearestSearch(ABC):
-    """Finds the nearest of the rows that it was made with. Safe to share between threads."""
+    """Finds the nearest of its rows. Safe to share between threads."""
 
     threaded: ClassVar = False
-    """Whether it is best called by several threads at a time; otherwise it uses several by itself."""
+    """Whether callers should use several threads; otherwise the search uses several by itself."""
 
     block: ClassVar = 1536
-    """How many points each of them had best bring."""
+    """How many points each call should have, for speed."""
 
     def __init__(self, rows: NDArray[np.float64]) -> None:
         if rows.ndim != 2 or min(rows.shape) < 1 or rows.dtype != np.float64:
@@ -80,13 +87,48 @@ class NearestSearch(ABC):
 
     @abstractmethod
     def _find(self, points: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the index of the nearest row of each of the checked points."""
+        """Return the index of the row nearest to each of the checked points; at most `block` if threaded."""
 
     def nearest(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the index of the nearest row of each point, whatever the memory layout of the points is.
+        """Return the index of the row nearest to each point. The points may have any memory layout.
 
-        Memory does not grow with their number, unless they have to be laid out anew.
+        Memory does not grow with the number of points, unless they must be copied to another layout.
         """
+        search = self.prepare(len(points))
+        size = search.block if search.threaded else max(1, len(points))
+        return search._in_blocks(len(points), size, lambda block: points[block])
+
+    def nearest_of(
+        self, count: int, make_points: Callable[[slice], NDArray[np.float64]]
+    ) -> NDArray[np.int64]:
+        """Return the index of the row nearest to each of `count` points, which are made one block at a time.
+
+        Blocks are made in their order, one after the other, whatever thread asks for them.
+        """
+        search = self.prepare(count)
+        return search._in_blocks(count, search.block, make_points)
+
+    def _in_blocks(
+        self, count: int, size: int, make_points: Callable[[slice], NDArray[np.float64]]
+    ) -> NDArray[np.int64]:
+        answers = np.empty(count, dtype=np.int64)
+        starts, turn = iter(range(0, count, size)), threading.Lock()
+
+        def work() -> bool:
+            with turn:
+                start = next(starts, None)
+                if start is None:
+                    return False
+                block = slice(start, min(start + size, count))
+                points = make_points(block)
+            answers[block] = self._find(*self._checked(points))
+            return True
+
+        in_threads(work, -(-count // size) if self.threaded else 1)
+        return answers
+
+    def _checked(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return points in the memory layout that searches need, and their norms."""
         if points.ndim != 2 or points.shape[1] != self._rows.shape[1] or points.dtype != np.float64:
             raise ParameterError(
                 f"The points to search for must be a float64 table of {self._rows.shape[1]} columns."
@@ -95,38 +137,40 @@ class NearestSearch(ABC):
         norms = np.sqrt(np.einsum("ij,ij->i", points, points))
         if not np.isfinite(norms).all():
             raise ParameterError("The points to search for must be finite, and their squares too.")
-        return self._find(points, norms)
+        return points, norms
 
-    def prepare(self, count: int) -> "NearestSearch":  # noqa: ARG002  # others choose by it
-        """Return the search to use for so many points."""
+    def prepare(self, count: int) -> "NearestSearch":  # noqa: ARG002  # subclasses use it
+        """Return the search to use for `count` points."""
         return self
 
     def _row_scale(self) -> float:
-        """Return a power of two that brings the longest row to ½ to 1, unless it is next to nothing."""
+        """Return a power of two that scales the longest row to between ½ and 1, unless the row is tiny."""
         return min(float(power_of_two(np.array(self._largest))), _LARGEST_SCALE)
 
     def _canonical_slack(self, norms: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how far below the best score the row may be that the canonical distance prefers.
+        """Return how far below the best score the row with the least canonical distance may be.
 
-        A score is q·r - ‖r‖²/2. That distance is D·(1 + θ) with |θ| ≤ (m + 4)·2⁻⁵³, and D ≤ (‖q‖ + max ‖r‖)².
+        A score is q·r - ‖r‖²/2. The canonical distance is D·(1 + θ) with |θ| ≤ (m + 4)·2⁻⁵³, where D is the
+        exact squared distance and D ≤ (‖q‖ + max ‖r‖)².
         """
         return np.asarray((self._rows.shape[1] + 8) * _ROUNDING * (norms + self._largest) ** 2 + _TINY)
 
     def _decide(
         self, points: NDArray[np.float64], which: NDArray[np.int64], candidates: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return, for each point, which of its candidates is canonically the nearest.
+        """Return the nearest candidate of each point, by the canonical distance.
 
-        Pairs of a point and a candidate, in ascending order of both; each point has at least one.
+        `which` and `candidates` are pairs of a point and a row, sorted by point, then by row. Each point has
+        at least one pair.
         """
         if len(which) == len(points):
             return candidates
         distances = np.empty(len(which))
         for pair, left, right in in_pairs(points, which, self._rows, candidates):
             distances[pair] = canonical_distances(left, right)
-        begins = np.searchsorted(which, np.arange(len(points)))
-        least = np.minimum.reduceat(distances, begins)
-        # Pairs stand in the order of their indices, so the first that is least has the lowest index.
+        starts = np.searchsorted(which, np.arange(len(points)))
+        least = np.minimum.reduceat(distances, starts)
+        # The pairs of a point are sorted by row, so the first with the least distance has the lowest index.
         winners = np.flatnonzero(distances == least[which])
         first = np.searchsorted(which[winners], np.arange(len(points)))
         return np.asarray(candidates[winners[first]], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""A float32 product as a screen, where the processor or the libraries offer nothing better."""
+"""A float32 product as a screen, for machines and requests without a faster search."""
 
 from typing import Final
 
@@ -10,17 +10,17 @@ from wordveil.nearest.search import power_of_two
 
 __all__ = ["SingleSearch"]
 
-_UNIT: Final = 2.0**-24
-_UNDERFLOW: Final = 2.0**-100
+_UNIT: Final = 2.0**-24  # the unit roundoff of float32
+_UNDERFLOW: Final = 2.0**-100  # more than all that underflows can add up to
 
 
 class SingleSearch(ScoreSearch):
-    """A float32 product screens; the canonical float64 distance decides among the few that are left.
+    """A float32 product screens the rows; the canonical float64 distance decides among the few left.
 
     Rounding both operands to float32 and summing m + 1 products in any order, fused or not, is off by at most
     γ·Σ|qᵢrᵢ| ≤ γ·‖q‖·‖r‖ with γ = (m + 4)u/(1 - (m + 4)u) and u = 2⁻²⁴, as long as nothing overflows; what
-    underflows adds less than 2⁻¹⁰⁰. To be sure of that, rows and points are scaled, by powers of two, which
-    are exact, to norms of about 1. ‖r‖²/2 rides along as the last product.
+    underflows adds less than 2⁻¹⁰⁰. To ensure that, rows and points are scaled to norms of about 1, by powers
+    of two, which is exact. ‖r‖²/2 is included as the last product.
 
     Examples
     --------
@@ -43,14 +43,14 @@ class SingleSearch(ScoreSearch):
         self, points: NDArray[np.float64], norms: NDArray[np.float64], scores: NDArray[np.floating]
     ) -> NDArray[np.float64]:
         dim = points.shape[1]
-        # Shrink long points, but never blow up short ones: ‖r‖²/2 must stay near 1 as well.
+        # Long points are shrunk, but short ones are not enlarged: ‖r‖²/2 is multiplied by it too.
         shrink = np.minimum(power_of_two(norms * self._scale), 1.0)
         scaled = np.empty((len(points), dim + 1), dtype=np.float32)
         scaled[:, :dim] = points * (self._scale * shrink)[:, None]
         scaled[:, dim] = shrink
         gamma = (dim + 4) * _UNIT / (1.0 - (dim + 4) * _UNIT)
         size = norms * self._scale * shrink * self._longest + shrink * self._longest**2 / 2.0
-        with np.errstate(over="ignore"):  # a slack beyond all bounds keeps every row, which is right
+        with np.errstate(over="ignore"):  # an infinite slack keeps every row, which is correct
             slack = self._canonical_slack(norms) * shrink * self._scale**2
         np.matmul(scaled, self._screen.T, out=scores)
         return np.asarray(2.0 * (gamma * size + _UNDERFLOW) + slack)

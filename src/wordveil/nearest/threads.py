@@ -1,4 +1,4 @@
-"""How many threads a call may use, and work that is shared between them."""
+"""How many threads a call may use, and work shared between threads."""
 
 import os
 import threading
@@ -11,17 +11,17 @@ from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["Scratch", "all_cores", "in_threads", "join_all", "one_thread"]
 
-_here = threading.local()
+_this_thread = threading.local()
 
 
 class Scratch(threading.local):
-    """Memory that a thread uses again and again while it lives: fresh memory costs more than to fill it."""
+    """Buffers that each thread reuses: allocating fresh memory costs more than filling it."""
 
     def __init__(self) -> None:
         self._arrays: dict[str, NDArray[Any]] = {}
 
     def array(self, name: str, size: int, dtype: DTypeLike) -> NDArray[Any]:
-        """Return a flat array of at least that size, with anything in it."""
+        """Return a flat array of at least that size. Its contents are arbitrary."""
         if name not in self._arrays or len(self._arrays[name]) < size:
             self._arrays[name] = np.empty(size, dtype=dtype)
         return self._arrays[name]
@@ -36,27 +36,27 @@ def all_cores() -> int:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep what this thread calls to this thread: for those who have threads of their own."""
-    before = getattr(_here, "alone", False)
-    _here.alone = True
+    """Make `in_threads` use only the calling thread, for callers that run several threads themselves."""
+    before = getattr(_this_thread, "alone", False)
+    _this_thread.alone = True
     try:
         yield
     finally:
-        _here.alone = before
+        _this_thread.alone = before
 
 
 def in_threads(work: Callable[[], bool], most: int) -> None:
-    """Call `work` until it returns False, in up to `most` threads, one a core; this thread is one of them.
+    """Call `work` until it returns False, in up to `most` threads (at most one per core).
 
-    The first error ends the work in all threads, and is raised here.
+    The calling thread is one of them. The first error stops the work in all threads and is raised here.
 
     Examples
     --------
-    >>> left = [3, 2, 1]
+    >>> remaining = [3, 2, 1]
     >>> def work() -> bool:
-    ...     return bool(left and left.pop())
+    ...     return bool(remaining and remaining.pop())
     >>> in_threads(work, 3)
-    >>> left
+    >>> remaining
     []
     """
     ended = threading.Event()
@@ -71,7 +71,7 @@ def in_threads(work: Callable[[], bool], most: int) -> None:
                 errors.append(error)
             ended.set()
 
-    count = 1 if getattr(_here, "alone", False) else min(all_cores(), most)
+    count = 1 if getattr(_this_thread, "alone", False) else min(all_cores(), most)
     helpers: list[threading.Thread] = []
     try:
         for _ in range(count - 1):
@@ -86,9 +86,9 @@ def in_threads(work: Callable[[], bool], most: int) -> None:
 
 
 def join_all(threads: Iterable[threading.Thread]) -> None:
-    """Wait for the end of threads that were told to stop; Ctrl-C meanwhile is raised after it.
+    """Wait for threads that have been asked to stop. A Ctrl-C in the meantime is raised afterwards.
 
-    A thread that is still inside of a C++ library when the interpreter shuts down aborts the process.
+    A thread that is still inside a C++ library when the interpreter shuts down would abort the process.
 
     Examples
     --------

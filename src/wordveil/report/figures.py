@@ -1,4 +1,4 @@
-"""The figures of the experiments, in colours, marks and dashes that everyone can tell apart, in grey too."""
+"""The figures of the experiments, in colours, marks and dashes that stay distinct in grey."""
 
 import io
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.report.output import write_bytes
 from wordveil.report.plots import figure_class
-from wordveil.report.tables import write_bytes
 
 __all__ = ["Line", "lines_figure", "save_figure", "scatter_figure", "svg_of"]
 
-# Okabe and Ito's colours, from dark to light, each with a mark and a dash of its own.
+# Okabe and Ito's colours, from dark to light, each with its own mark and dash.
 _STYLES: Final = (
     ("#000000", "o", "-"),
     ("#0072b2", "s", "--"),
@@ -23,14 +23,14 @@ _STYLES: Final = (
     ("#56b4e9", "P", (0, (1, 1))),
 )
 
-_BESIDE: Final = 0.02
-_EDGE: Final = 0.02
-_MANY: Final = 500
-_BINS: Final = 10
-_LEAST_IN_BIN: Final = 20  # so that a mean is one
+_OFFSET: Final = 0.02  # between lines, relative to x: enough to see two, too little to misread a value
+_EDGE: Final = 0.02  # beyond 0 and 1, so marks there are not cut off
+_MANY_POINTS: Final = 500  # above this, dots are small and faint, so a cloud does not hide the means
+_MAX_BINS: Final = 10
+_MIN_BIN_SIZE: Final = 20  # a mean over fewer words is mostly noise
 
 Line = tuple[str, Sequence[float], Sequence[float], Sequence[float] | None]
-"""A name, the x, the y, and how far its bars reach."""
+"""A name, the x, the y, and the half-widths of its error bars."""
 
 
 def lines_figure(
@@ -42,19 +42,19 @@ def lines_figure(
     shared: bool = False,
     shares: bool = False,
 ) -> Any:
-    """Return a figure with a panel for each (title, lines), side by side; a level is a grey line across.
+    """Return a figure with one panel for each (title, lines), side by side; a level is a grey line across.
 
-    `shared` gives all panels one y axis; `shares` says that values lie in [0, 1], whatever their bars.
+    `shared` gives all panels one y axis; `shares` cuts the y axis to [0, 1], however far error bars reach.
     """
     figure = figure_class()(figsize=(4.1 * len(panels), 3.6), layout="constrained")
     axes = np.atleast_1d(figure.subplots(1, len(panels), sharey=shared))
     for number, (panel, (title, lines)) in enumerate(zip(axes, panels, strict=True)):
         for place, (name, x, y, bars) in enumerate(lines):
             colour, mark, dash = _style(place)
-            # Side by side, so that bars and lines that coincide are still seen.
-            beside = [value * (1.0 + _BESIDE * (place - (len(lines) - 1) / 2)) for value in x]
+            # Shifted a little, so lines and error bars that coincide can still be seen.
+            shifted = [value * (1.0 + _OFFSET * (place - (len(lines) - 1) / 2)) for value in x]
             style = {"color": colour, "marker": mark, "linestyle": dash, "markersize": 4, "capsize": 2}
-            panel.errorbar(beside, y, bars, label=name, **style)
+            panel.errorbar(shifted, y, bars, label=name, **style)
         if level is not None and level[number] is not None:
             panel.axhline(level[number], color="#777777", linewidth=1, linestyle="-", label="unperturbed")
         panel.set_xscale("log")
@@ -75,20 +75,20 @@ def lines_figure(
 def scatter_figure(
     groups: Sequence[tuple[str, NDArray[np.float64], NDArray[np.float64]]], xlabel: str, ylabel: str
 ) -> Any:
-    """Return a figure with a cloud for each group, and the mean of y in up to ten bins of x over it."""
+    """Return a figure with a cloud of points for each group, and the mean of y in up to ten bins of x."""
     figure = figure_class()(figsize=(7.0, 4.2), layout="constrained")
     panel = figure.subplots()
     for place, (name, x, y) in enumerate(groups):
         colour, mark, dash = _style(place)
-        size, alpha = (3, 0.12) if len(x) > _MANY else (10, 0.4)
+        size, alpha = (3, 0.12) if len(x) > _MANY_POINTS else (10, 0.4)
         panel.scatter(x, y, s=size, c=colour, alpha=alpha, linewidths=0, rasterized=True)
-        bins_wanted = max(1, min(_BINS, len(x) // _LEAST_IN_BIN))
-        edges = np.unique(np.quantile(x, np.linspace(0, 1, bins_wanted + 1)))
-        which = np.clip(np.searchsorted(edges, x, "right") - 1, 0, len(edges) - 2)
-        bins = [number for number in range(len(edges) - 1) if (which == number).any()]
+        bin_count = max(1, min(_MAX_BINS, len(x) // _MIN_BIN_SIZE))
+        edges = np.unique(np.quantile(x, np.linspace(0, 1, bin_count + 1)))
+        bin_of = np.clip(np.searchsorted(edges, x, "right") - 1, 0, len(edges) - 2)
+        bins = [number for number in range(len(edges) - 1) if (bin_of == number).any()]
         panel.plot(
-            [float(x[which == number].mean()) for number in bins],
-            [float(y[which == number].mean()) for number in bins],
+            [float(x[bin_of == number].mean()) for number in bins],
+            [float(y[bin_of == number].mean()) for number in bins],
             color=colour, marker=mark, linestyle=dash, label=f"{name}, mean",
         )  # fmt: skip
     panel.set_xlabel(xlabel)
@@ -99,20 +99,21 @@ def scatter_figure(
 
 
 def _style(number: int) -> tuple[str, str, Any]:
-    """Return a colour, a mark and a dash; beyond six lines, colours return with other marks and dashes."""
-    again = number // len(_STYLES)
+    """Return a colour, a mark and a dash; beyond six lines, colours repeat with other marks and dashes."""
+    cycle = number // len(_STYLES)
     colour = _STYLES[number % len(_STYLES)][0]
-    _, mark, dash = _STYLES[(number + again) % len(_STYLES)]
+    _, mark, dash = _STYLES[(number + cycle) % len(_STYLES)]
     return colour, mark, dash
 
 
 def save_figure(figure: Any, path: Path, *, private: bool = False) -> list[Path]:
-    """Write a figure as PNG and as SVG, beside each other; return the paths."""
+    """Write a figure as PNG and as SVG; return the paths."""
     png = io.BytesIO()
     figure.savefig(png, format="png", dpi=150)
-    forms = {".png": png.getvalue(), ".svg": svg_of(figure).encode()}
+    contents = {".png": png.getvalue(), ".svg": svg_of(figure).encode()}
     return [
-        write_bytes(path.with_name(path.name + end), data, private=private) for end, data in forms.items()
+        write_bytes(path.with_name(path.name + suffix), data, private=private)
+        for suffix, data in contents.items()
     ]
 
 

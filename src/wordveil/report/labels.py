@@ -1,4 +1,4 @@
-"""Labels beside points of a picture: none covers a curve, a point or another label.
+"""Labels beside points of a figure: none covers a curve, a point or another label.
 
 Import it only after `figure_class` has found matplotlib.
 """
@@ -18,40 +18,40 @@ __all__ = ["label_points"]
 Points = NDArray[np.floating[Any]]
 
 _FONT_SIZE: Final = 9  # smaller than the axis labels, and still readable at the width of a page
-_LONGEST: Final = 24  # letters: about half the width of a panel, even if each is as wide as it is high
+_MAX_LETTERS: Final = 24  # about half the width of a panel, even if letters are as wide as they are high
 _PAD: Final = 2.0  # points around a label: more than its size differs between resolutions
-_STEP: Final = 4.0  # points between two candidate places: half a letter, too little to notice
+_STEP: Final = 4.0  # points between candidate places: half a letter, too little to notice
 _DIRECTIONS: Final = np.array([(np.cos(angle), np.sin(angle)) for angle in np.arange(16) * np.pi / 8])
 _WIDENING: Final = 0.2  # of the longer axis, on each side: about two rows of labels
-_MOST: Final = 40  # labels, which take some ten seconds to place; nobody could read more
-_TRIES: Final = 4  # by then the panels are almost three times as wide as what they show
+_MAX_LABELS: Final = 40  # take some ten seconds to place; more would be unreadable
+_MAX_WIDENINGS: Final = 4  # by then the panels are almost three times as wide as what they show
 _DARK: Final = "#444444"
 _BELOW_CURVES: Final = 1.5  # matplotlib draws lines at 2 and clouds of points at 1
 
 
 def label_points(figure: Any, panels: Any, points: dict[str, Points]) -> None:
-    """Label the same points in each panel, as near as there is room, and fix the layout of the figure.
+    """Label the same points in each panel, as close as there is room, and fix the layout of the figure.
 
-    A thin line leads from a label to its point, below the curves. The panels share their limits, which are
+    A thin line below the curves connects a label with its point. The panels share their limits, which are
     widened until all labels fit.
     """
     texts = [[_text(panel, word) for word in points] for panel in panels]
     places = np.array(list(points.values()))
-    for _ in range(_TRIES if len(points) <= _MOST else 0):
-        figure.draw_without_rendering()  # sets the sizes of panels and texts, which are unknown before
+    for _ in range(_MAX_WIDENINGS if len(points) <= _MAX_LABELS else 0):
+        figure.draw_without_rendering()  # sets the sizes of panels and texts, which are unknown until then
         rooms = [_Room(panel, places, own) for panel, own in zip(panels, texts, strict=True)]
         if all(room.holds_all for room in rooms):
             break
         _widen(panels[0])
     else:
-        raise ParameterError(f"A picture has no room for {len(points)} labels. Hint: name fewer words.")
+        raise ParameterError(f"The figure has no room for {len(points)} labels. Hint: name fewer words.")
     figure.set_layout_engine("none")  # a second layout could move the curves below the labels
     for room in rooms:
         room.draw()
 
 
 def _text(panel: Any, word: str) -> Any:
-    label = word if len(word) <= _LONGEST else f"{word[: _LONGEST - 1]}…"
+    label = word if len(word) <= _MAX_LETTERS else f"{word[: _MAX_LETTERS - 1]}…"
     white = {"boxstyle": f"square,pad={_PAD / 2 / _FONT_SIZE}", "fc": "white", "ec": "none", "alpha": 0.8}
     text = panel.text(0.0, 0.0, label, fontsize=_FONT_SIZE, ha="center", va="center", bbox=white)
     text.set_in_layout(False)
@@ -59,14 +59,14 @@ def _text(panel: Any, word: str) -> Any:
 
 
 def _widen(panel: Any) -> None:
-    """Widen both axes equally, so that a flat panel becomes high enough for a label."""
+    """Widen both axes equally, so a flat panel becomes high enough for a label."""
     limits = np.array([panel.get_xlim(), panel.get_ylim()])
-    more = _WIDENING * np.ptp(limits, axis=1).max()
-    panel.set(xlim=limits[0] + (-more, more), ylim=limits[1] + (-more, more))
+    margin = _WIDENING * np.ptp(limits, axis=1).max()
+    panel.set(xlim=limits[0] + (-margin, margin), ylim=limits[1] + (-margin, margin))
 
 
 class _Room:
-    """A panel in pixels, with a place for each label as far as there is one."""
+    """A panel in pixels, with a place for each label, as far as there is room."""
 
     def __init__(self, panel: Any, places: Points, texts: list[Any]) -> None:
         self._panel, self._texts = panel, texts
@@ -74,10 +74,10 @@ class _Room:
         self._curves = [line.get_transform().transform_path(line.get_path()) for line in panel.lines]
         self._boxes: list[Any] = []
         self._leaders: list[Any] = []
-        self.holds_all = all(self._find(*each) for each in zip(texts, self._points, strict=True))
+        self.holds_all = all(self._place(*pair) for pair in zip(texts, self._points, strict=True))
 
-    def _find(self, text: Any, point: Points) -> bool:
-        """Take the nearest free place, if possible one whose leader crosses no label; say if there is one."""
+    def _place(self, text: Any, point: Points) -> bool:
+        """Take the nearest free place, if possible with a leader that crosses no label; False if none."""
         crossed: list[tuple[Any, Any]] = []
         for box in self._candidates(point, text.get_window_extent()):
             if _touches(box, self._curves):
@@ -97,7 +97,7 @@ class _Room:
         return _touches(box, self._leaders) or any(_touches(other, [leader]) for other in self._boxes)
 
     def _candidates(self, point: Points, extent: Any) -> list[Any]:
-        """Return boxes around a point, the nearest first, where neither a point nor a label is."""
+        """Return boxes around a point that cover neither a point nor a label, the nearest first."""
         pixels = self._panel.figure.dpi / 72.0
         half = extent.size / 2.0 + _PAD * pixels
         farthest = float(np.hypot(*self._panel.bbox.size))
@@ -111,7 +111,7 @@ class _Room:
         return [Bbox([low[i], high[i]]) for i in np.flatnonzero(inside & ~overlaps)]
 
     def draw(self) -> None:
-        """Move the labels to their places, and draw the points and the lines that lead to them."""
+        """Move the labels to their places, and draw the points with the lines that lead to them."""
         to_data = self._panel.transData.inverted().transform
         for text, box in zip(self._texts, self._boxes, strict=True):
             text.set_position(to_data((box.min + box.max) / 2.0))

@@ -1,14 +1,16 @@
-"""One self-contained HTML page: nothing from the network, no script; good on a phone and on paper."""
+"""One self-contained HTML page: no network, no script; readable on a phone and on paper."""
 
 import base64
 import html
 import platform
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
+from wordveil.evaluation.claims import Verdict
 from wordveil.report.tables import StatTable
 
 __all__ = ["NOT_FOR_RELEASE", "Page"]
@@ -40,18 +42,18 @@ figcaption { font-size: .9rem; color: #444; }
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions of the libraries that had a part in it, as far as they are installed."""
-    found = {}
+    """Return the versions of the libraries behind a result, as far as they are installed."""
+    versions = {}
     for name in _LIBRARIES:
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            versions[name] = version(name)
+    return versions
 
 
 def _plain(value: object) -> str:
-    """Return a value of the settings as text; a list of numbers as those, with commas."""
+    """Return a value of the settings as text; the items of a list are separated by commas."""
     if isinstance(value, list | tuple):
-        return ", ".join(_plain(each) for each in value)
+        return ", ".join(map(_plain, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -75,35 +77,36 @@ class Page:
         self.parts.append(table.html())
 
     def figure(self, svg: str, caption: str) -> None:
-        """Add a picture, as SVG inside of the page; its numbers should stand in a table of the page."""
+        """Add an SVG, embedded in the page; a table on the page should have the same numbers."""
         data = base64.b64encode(svg.encode()).decode()
-        name = html.escape(caption)
-        picture = f'<img alt="{name}" src="data:image/svg+xml;base64,{data}">'
-        self.parts.append(f"<figure>{picture}<figcaption>{name}</figcaption></figure>")
+        text = html.escape(caption)
+        image = f'<img alt="{text}" src="data:image/svg+xml;base64,{data}">'
+        self.parts.append(f"<figure>{image}<figcaption>{text}</figcaption></figure>")
 
-    def verdict(self, claim: str, *, holds: bool | None, found: str) -> None:
-        """Add a claim and whether it holds."""
-        kinds = {True: ("holds", "holds"), False: ("fails", "does not hold"), None: ("", "can't be told")}
-        kind, word = kinds[holds]
-        self.parts.append(
-            f'<div class="verdict {kind}"><b>{html.escape(claim)}: {word}</b>{html.escape(found)}</div>'
-        )
+    def verdicts(self, verdicts: Sequence[Verdict]) -> None:
+        """Add a section with the paper's claims, whether each holds, and why."""
+        self.heading("Does what the paper claims hold here?")
+        styles = {True: ("holds", "holds"), False: ("fails", "does not hold"), None: ("", "undecided")}
+        for verdict in verdicts:
+            style, word = styles[verdict.holds]
+            claim, evidence = html.escape(verdict.claim), html.escape(verdict.found)
+            self.parts.append(f'<div class="verdict {style}"><b>{claim}: {word}</b>{evidence}</div>')
 
     def settings(self, facts: dict[str, Any]) -> None:
-        """Add what was chosen, and the versions that ran."""
+        """Add the settings and the versions of the libraries."""
         versions = {"Python": platform.python_version(), **_versions()}
-        rows = tuple((str(name), _plain(value)) for name, value in {**facts, **versions}.items())
+        rows = tuple((name, _plain(value)) for name, value in {**facts, **versions}.items())
         self.heading("Settings and versions")
         self.table(StatTable("", ("what", "value"), rows))
 
-    def whole(self) -> str:
-        """Return the page."""
-        made = datetime.now(UTC).date().isoformat()
+    def html(self) -> str:
+        """Return the page as HTML."""
+        today = datetime.now(UTC).date().isoformat()
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             f"<title>{html.escape(self.title)}</title><style>{_STYLE}</style></head><body>"
             f"<h1>{html.escape(self.title)}</h1>{''.join(self.parts)}"
-            f"<footer>Made by wordveil on {made}. This page needs no network and holds no script.</footer>"
+            f"<footer>Made by wordveil on {today}. It needs no network and contains no script.</footer>"
             "</body></html>\n"
         )

@@ -1,4 +1,4 @@
-"""Pictures, drawn by matplotlib (extra `plots`), without a screen."""
+"""The figure of the noise, drawn by matplotlib (extra `plots`) without a display."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -14,10 +14,10 @@ from wordveil.metric import Metric
 __all__ = ["draw_noise", "figure_class"]
 
 _FORMATS: Final = (".png", ".svg")
-_SHARES: Final = (0.5, 0.9)
+_SHARES: Final = (0.5, 0.9)  # of the noise inside the contours: the middle, and nearly all of it
 _DPI: Final = 150  # sharp at the width of a page
 _TITLE_HEIGHT: Final = 0.07  # of the figure: a panel's own title and the gaps around it
-_BLUE, _ORANGE, _GREY = "#0072b2", "#d55e00", "#bbbbbb"  # told apart by colour-blind readers and in grey
+_BLUE, _ORANGE, _GREY = "#0072b2", "#d55e00", "#bbbbbb"  # distinct for colour-blind readers and in grey
 
 
 def draw_noise(
@@ -25,14 +25,16 @@ def draw_noise(
 ) -> None:
     """Draw Figure 1 of the paper from real vectors: round noise beside shaped noise, at the same ε.
 
-    The vectors are projected onto two of their principal axes, counted from 1, the strongest; around each
-    word stand the contours that hold half and nine tenths of the noise of a mechanism on these two axes. In
-    more dimensions the noise is longer, by about m/2, and of the same shape.
+    The vectors are projected onto two of their principal axes, counted from 1, the strongest. Contours around
+    each word contain half and nine tenths of the noise of a mechanism on these two axes. In m dimensions the
+    noise has the same shape and is about m/2 times as long.
     """
     if path.suffix.lower() not in _FORMATS:
-        raise ParameterError(f"{path}: a picture must be a .png or .svg file.")
+        raise ParameterError(f"{path}: the figure must be a .png or .svg file.")
     if axes[0] == axes[1] or not all(1 <= axis <= embedding.dim for axis in axes):
-        raise ParameterError(f"The axes of the picture must be two different ones of 1 to {embedding.dim}.")
+        raise ParameterError(
+            f"The axes of the figure must be two different numbers from 1 to {embedding.dim}."
+        )
     make_figure = figure_class()
     from wordveil.report.labels import label_points
 
@@ -55,16 +57,16 @@ def draw_noise(
 
 
 def _plane(embedding: Embedding, axes: tuple[int, int]) -> Embedding:
-    chosen = embedding.spectrum.axes[:, [-axis for axis in axes]]
-    return Embedding(embedding.words, embedding.vectors @ chosen, public=embedding.public)
+    directions = embedding.spectrum.axes[:, [-axis for axis in axes]]
+    return Embedding(embedding.words, embedding.vectors @ directions, public=embedding.public)
 
 
 def figure_class() -> Any:
-    """Return matplotlib's Figure, or say which extra brings it."""
+    """Return matplotlib's Figure; raise an error that names the extra if it is not installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtraError("matplotlib", "plots", "Drawing a picture") from None
+        raise MissingExtraError("matplotlib", "plots", "Drawing a figure") from None
     return Figure
 
 
@@ -82,7 +84,7 @@ def _draw_panel(
 
 
 def contour(metric: Metric, epsilon: float, share: float) -> NDArray[np.float64]:
-    """Return the closed curve around 0 that holds this share of two-dimensional noise."""
+    """Return the closed curve around 0 that contains this share of two-dimensional noise."""
     radius = float(gammaincinv(2.0, share)) / epsilon
     angles = np.linspace(0.0, 2.0 * np.pi, 200)
     circle = np.column_stack((np.cos(angles), np.sin(angles)))

@@ -1,4 +1,4 @@
-"""One table, in every form that people ask for: on a terminal, CSV, Markdown, LaTeX and HTML."""
+"""One table as terminal output, CSV, Markdown, LaTeX and HTML."""
 
 import csv
 import html
@@ -6,45 +6,28 @@ import io
 import math
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from wordveil.embedding.atomic import atomic_write
-
-__all__ = ["StatTable", "facts_csv", "finite", "write_bytes", "write_texts"]
+__all__ = ["StatTable", "facts_csv", "finite"]
 
 
 def finite(value: float) -> float | None:
-    """Return a number that JSON can hold: None stands for one without end."""
+    """Return a number that JSON can hold: None in place of an infinity or a NaN."""
     return value if math.isfinite(value) else None
 
 
-def write_bytes(path: Path, data: bytes, *, private: bool = False) -> Path:
-    """Write a file, whole or not at all; a private one is for its owner alone."""
-    with atomic_write(path, force=True) as file:
-        if private:
-            Path(file.name).chmod(0o600)
-        file.write(data)
-    return path
-
-
-def write_texts(folder: Path, texts: dict[str, str], *, private: bool = False) -> list[Path]:
-    """Write texts under their names into a folder; return the paths."""
-    return [write_bytes(folder / name, text.encode(), private=private) for name, text in texts.items()]
-
-
 def facts_csv(facts: list[dict[str, Any]]) -> str:
-    """Return rows of facts as CSV for machines: numbers as they are, nothing where there is none."""
+    """Return rows of facts as CSV for machines: numbers unrounded, and an empty cell for None."""
     rows = tuple(tuple("" if value is None else str(value) for value in row.values()) for row in facts)
     return StatTable("", tuple(facts[0]), rows).csv()
 
 
 @dataclass(frozen=True, slots=True)
 class StatTable:
-    """Cells under named columns; the first column names the rows.
+    """A table of text cells under named columns; the first column names the rows.
 
     Examples
     --------
@@ -61,7 +44,7 @@ class StatTable:
     rows: tuple[tuple[str, ...], ...]
 
     def rich(self) -> RichTable:
-        """Return it for a terminal."""
+        """Return the table for a terminal."""
         table = RichTable(title=Text(self.title), title_justify="left", title_style="bold")
         for number, name in enumerate(self.columns):
             table.add_column(Text(name), justify="right" if number else "left")
@@ -70,13 +53,13 @@ class StatTable:
         return table
 
     def csv(self) -> str:
-        """Return it as CSV."""
+        """Return the table as CSV."""
         out = io.StringIO(newline="")
         csv.writer(out, lineterminator="\n").writerows([self.columns, *self.rows])
         return out.getvalue()
 
     def markdown(self) -> str:
-        """Return it as Markdown."""
+        """Return the table as Markdown."""
         lines = [self.columns, ("---",) * len(self.columns), *self.rows]
         cells = [
             [cell if cell == "---" else f" {cell.replace('|', chr(92) + '|')} " for cell in row]
@@ -86,7 +69,7 @@ class StatTable:
         return f"**{self.title}**\n\n{bars}"
 
     def latex(self) -> str:
-        """Return it as a LaTeX table (booktabs)."""
+        """Return the table as a LaTeX table (booktabs)."""
         lines = [" & ".join(map(_latex, row)) + r" \\" for row in (self.columns, *self.rows)]
         body = "\n".join([r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"])
         shape = "l" + "r" * (len(self.columns) - 1)
@@ -96,7 +79,7 @@ class StatTable:
         )
 
     def html(self) -> str:
-        """Return it as HTML."""
+        """Return the table as HTML."""
         head = "".join(f"<th>{html.escape(cell)}</th>" for cell in self.columns)
         body = "".join(
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows
@@ -122,4 +105,4 @@ _SPECIAL: Final = re.compile("|".join(map(re.escape, _SYMBOLS)))
 
 
 def _latex(cell: str) -> str:
-    return _SPECIAL.sub(lambda found: _SYMBOLS[found[0]], cell)
+    return _SPECIAL.sub(lambda match: _SYMBOLS[match[0]], cell)

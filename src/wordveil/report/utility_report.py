@@ -1,78 +1,79 @@
 """The utility experiment as tables, the paper's three-panel figure and a page."""
 
-import json
 import math
-from dataclasses import asdict
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
 from wordveil.evaluation.claims import Verdict, paper
 from wordveil.evaluation.utility import Scores, Utility, interval, utility_claims
 from wordveil.report.figures import Line, lines_figure, save_figure, svg_of
+from wordveil.report.output import result_texts, write_texts
 from wordveil.report.page import NOT_FOR_RELEASE, Page
-from wordveil.report.tables import StatTable, facts_csv, finite, write_texts
+from wordveil.report.tables import StatTable, finite
 
 __all__ = ["UtilityReport"]
 
-_DRAWN: Final = ("accuracy", "precision", "recall")
-_THEIR_CLASSIFIERS: Final = {"sms": "bag of words", "tweets": "fastText"}
+_PLOTTED: Final = ("accuracy", "precision", "recall")
+_PAPER_CLASSIFIERS: Final = {"sms": "bag of words", "tweets": "fastText"}
 
 
 class UtilityReport:
-    """What is left of a classifier that learnt from private text, at every setting.
+    """The scores of a classifier that learnt from private text, at every setting.
 
     Parameters
     ----------
     name : str
-        Of the data.
+        Name of the data.
     labels : pair of str
         The label that precision and recall are about, and the other one.
-    found : Utility
+    result : Utility
         The scores.
-    known : str
-        Which data set of the paper this is, if it is one: "sms" or "tweets".
+    paper_name : str
+        "sms" or "tweets" if the data are one of the paper's data sets.
     """
 
-    def __init__(self, name: str, labels: tuple[str, str], found: Utility, *, known: str = "") -> None:
-        self.name, self.labels, self.found, self.known = name, labels, found, known
-        self.verdicts: list[Verdict] = utility_claims(found, labels if known == "sms" else None)
+    def __init__(self, name: str, labels: tuple[str, str], result: Utility, *, paper_name: str = "") -> None:
+        self.name, self.labels, self.result, self.paper_name = name, labels, result, paper_name
+        self.verdicts: list[Verdict] = utility_claims(result, labels if paper_name == "sms" else None)
 
     def tables(self) -> list[StatTable]:
-        """Return a table for each score: ε across, λ down, the unperturbed benchmark below."""
-        found = [self._table(number, score) for number, score in enumerate(Scores._fields)]
-        return [*found, self._comparison()] if self.known else found
+        """Return one table per score: ε across, λ down, the unperturbed benchmark below."""
+        tables = [self._table(number, score) for number, score in enumerate(Scores._fields)]
+        return [*tables, self._comparison()] if self.paper_name else tables
 
     def _comparison(self) -> StatTable:
-        """Return the unperturbed classifier, about either label, beside the paper's."""
-        theirs = paper()["utility"][self.known]
-        clean = dict(zip(Scores._fields, self.found.clean.mean(axis=0).tolist(), strict=True))
-        kind = self.found.grid.classifier
+        """Return the scores on unperturbed text, for either label, beside the paper's."""
+        paper_scores = paper()["utility"][self.paper_name]
+        clean = dict(zip(Scores._fields, self.result.clean.mean(axis=0).tolist(), strict=True))
+        classifier = self.result.grid.classifier
         rows = (
             (
-                f"ours, {kind}, about '{self.labels[0]}'",
+                f"ours, {classifier}, about '{self.labels[0]}'",
                 *(f"{clean[score]:.3f}" for score in ("accuracy", "precision", "recall")),
             ),
             (
-                f"ours, {kind}, about '{self.labels[1]}'",
+                f"ours, {classifier}, about '{self.labels[1]}'",
                 *(f"{clean[score]:.3f}" for score in ("accuracy", "other_precision", "other_recall")),
             ),
             (
-                f"the paper's, {_THEIR_CLASSIFIERS[self.known]}",
-                *(f"{theirs[score]:.2f}" for score in _DRAWN),
+                f"the paper's, {_PAPER_CLASSIFIERS[self.paper_name]}",
+                *(f"{paper_scores[score]:.2f}" for score in _PLOTTED),
             ),
         )
-        return StatTable("Unperturbed, beside the paper's", ("", *_DRAWN), rows)
+        return StatTable("Unperturbed text, ours and the paper's", ("", *_PLOTTED), rows)
 
     def _table(self, number: int, score: str) -> StatTable:
-        grid = self.found.grid
+        grid = self.result.grid
         rows = []
         for i, lam in enumerate(grid.lams):
-            cells = [self._cell(self.found.scores[i, j, :, number]) for j in range(len(grid.epsilons))]
+            cells = [self._cell(self.result.scores[i, j, :, number]) for j in range(len(grid.epsilons))]
             rows.append((f"{lam:g}", *cells))
-        clean = self._cell(self.found.clean[:, number])
+        clean = self._cell(self.result.clean[:, number])
         rows.append(("unperturbed", *[clean] * len(grid.epsilons)))
         if score == "accuracy":
-            rows.append(("the more frequent label", *[f"{self.found.majority:.3f}"] * len(grid.epsilons)))
+            rows.append(("the more frequent label", *[f"{self.result.majority:.3f}"] * len(grid.epsilons)))
         title = f"{score}, {self.name}, {grid.classifier}, tested on {grid.test} text"
         return StatTable(title, ("λ", *(f"ε = {epsilon:g}" for epsilon in grid.epsilons)), tuple(rows))
 
@@ -81,77 +82,64 @@ class UtilityReport:
         return f"{mean:.3f} ± {half:.3f}" if math.isfinite(half) else f"{mean:.3f}"
 
     def figure(self) -> Any:
-        """Return accuracy, precision and recall against ε, a line for each λ, the benchmark across."""
-        grid = self.found.grid
+        """Return accuracy, precision and recall against ε: one line per λ, the benchmark across."""
+        grid = self.result.grid
         panels = []
-        for score in _DRAWN:
+        for score in _PLOTTED:
             number = Scores._fields.index(score)
             lines: list[Line] = []
             for i, lam in enumerate(grid.lams):
-                both = [interval(self.found.scores[i, j, :, number]) for j in range(len(grid.epsilons))]
-                bars = [half for _, half in both] if grid.repetitions > 1 else None
-                lines.append((f"λ = {lam:g}", grid.epsilons, [mean for mean, _ in both], bars))
+                intervals = [interval(values) for values in self.result.scores[i, :, :, number]]
+                bars = [half for _, half in intervals] if grid.repetitions > 1 else None
+                lines.append((f"λ = {lam:g}", grid.epsilons, [mean for mean, _ in intervals], bars))
             panels.append((score, lines))
-        level = [float(self.found.clean[:, Scores._fields.index(score)].mean()) for score in _DRAWN]
-        return lines_figure(panels, "ε", list(_DRAWN), level=level, shares=True)
+        level = [float(self.result.clean[:, Scores._fields.index(score)].mean()) for score in _PLOTTED]
+        return lines_figure(panels, "ε", list(_PLOTTED), level=level, shares=True)
 
     def facts(self) -> list[dict[str, Any]]:
-        """Return a row for every setting and score, for machines."""
-        grid = self.found.grid
-        rows = []
+        """Return one row per score and setting, for machines; λ and ε are null for unperturbed text."""
+        return list(self._facts())
+
+    def _facts(self) -> Iterator[dict[str, Any]]:
+        grid = self.result.grid
+        settings = list(product(enumerate(grid.lams), enumerate(grid.epsilons)))
         for number, score in enumerate(Scores._fields):
-            mean, half = interval(self.found.clean[:, number])
-            rows.append(
-                {"score": score, "lam": None, "epsilon": None, "mean": mean, "half_width": finite(half)}
-            )
-            for i, lam in enumerate(grid.lams):
-                for j, epsilon in enumerate(grid.epsilons):
-                    mean, half = interval(self.found.scores[i, j, :, number])
-                    rows.append(
-                        {
-                            "score": score,
-                            "lam": lam,
-                            "epsilon": epsilon,
-                            "mean": mean,
-                            "half_width": finite(half),
-                        }
-                    )
-        return rows
+            yield _fact(score, None, None, self.result.clean[:, number])
+            for (i, lam), (j, epsilon) in settings:
+                yield _fact(score, lam, epsilon, self.result.scores[i, j, :, number])
 
     def write(self, folder: Path, settings: dict[str, Any]) -> list[Path]:
         """Write everything into a folder; return the paths."""
         folder.mkdir(parents=True, exist_ok=True)
         tables, figure = self.tables(), self.figure()
-        pictures = save_figure(figure, folder / "utility", private=True)
-        verdicts = [asdict(verdict) for verdict in self.verdicts]
-        facts = self.facts()
+        figure_paths = save_figure(figure, folder / "utility", private=True)
         texts = {
             "utility.html": self._page(tables, figure, settings),
-            "utility.csv": facts_csv(facts),
-            "utility.md": "\n\n".join(table.markdown() for table in tables) + "\n",
-            "utility.tex": "\n\n".join(table.latex() for table in tables) + "\n",
-            "utility.json": json.dumps({"settings": settings, "rows": facts, "claims": verdicts}, indent=2),
+            **result_texts("utility", tables, settings, self.facts(), self.verdicts),
         }
-        return [*write_texts(folder, texts, private=True), *pictures]
+        return [*write_texts(folder, texts, private=True), *figure_paths]
 
     def _page(self, tables: list[StatTable], figure: Any, settings: dict[str, Any]) -> str:
-        grid = self.found.grid
-        page = Page(f"What private text is good for: {self.name}")
+        grid = self.result.grid
+        page = Page(f"How useful private text is: {self.name}")
         page.text(
             f"A classifier ({grid.classifier}) learns from 70% of the texts, perturbed, and is tested on the "
-            f"other 30%, {grid.test}; {grid.repetitions} repetitions; ± is the 95% interval over them, wider "
-            "because they share the data (Nadeau and Bengio). Precision, recall and f1 are about the label "
-            f"'{self.labels[0]}', other_precision and other_recall about '{self.labels[1]}'."
+            f"other 30%, {grid.test}; {grid.repetitions} repetitions. ± is the 95% interval over them, "
+            "widened because they share data (Nadeau and Bengio). Precision, recall and f1 are about the "
+            f"label '{self.labels[0]}', other_precision and other_recall about '{self.labels[1]}'."
         )
         if grid.classifier == "fasttext":
-            page.text(f"Fits that ended with a NaN and were tried again: {self.found.failed_fits}.")
+            page.text(f"Fits that ended with a NaN and were repeated: {self.result.failed_fits}.")
         page.text(NOT_FOR_RELEASE)
-        page.heading("Does what the paper claims hold here?")
-        for verdict in self.verdicts:
-            page.verdict(verdict.claim, holds=verdict.holds, found=verdict.found)
+        page.verdicts(self.verdicts)
         page.figure(svg_of(figure), "Scores against ε; the grey line is the classifier on unperturbed text.")
         page.heading("Tables")
         for table in tables:
             page.table(table)
         page.settings(settings)
-        return page.whole()
+        return page.html()
+
+
+def _fact(score: str, lam: float | None, epsilon: float | None, values: Any) -> dict[str, Any]:
+    mean, half = interval(values)
+    return {"score": score, "lam": lam, "epsilon": epsilon, "mean": mean, "half_width": finite(half)}

@@ -1,4 +1,4 @@
-"""What travels with an output, and what must not."""
+"""The manifest that is published with an output, and the private counts that must not be."""
 
 import functools
 import hashlib
@@ -29,51 +29,51 @@ def code_fingerprint() -> str:
 
 
 def _sources(folder: Traversable, path: str) -> list[tuple[str, bytes]]:
-    found = []
+    sources = []
     for entry in folder.iterdir():
         if entry.is_dir():
-            found += _sources(entry, f"{path}{entry.name}/")
+            sources += _sources(entry, f"{path}{entry.name}/")
         elif entry.name.endswith(".py"):
-            found.append((f"{path}{entry.name}", entry.read_bytes()))
-    return found
+            sources.append((f"{path}{entry.name}", entry.read_bytes()))
+    return sources
 
 
-def settings(veil: Perturber, *, secure: bool) -> dict[str, Any]:
-    """Return what was chosen and what it stands on: the parameters, the policy and the fingerprints."""
-    promise = veil.guarantee.word
+def settings(perturber: Perturber, *, secure: bool) -> dict[str, Any]:
+    """Return the parameters, the policy, the source of the noise and the fingerprints."""
+    embedding = perturber.mechanism.embedding
     return {
-        "parameters": {
-            "mechanism": type(veil.mechanism).__name__.lower(),
-            "epsilon": promise.epsilon,
-            "lam": promise.metric.lam,
-            "dims": promise.metric.dim,
-        },
-        "policy": veil.policy.to_dict(),
+        "parameters": perturber.mechanism.setting(),
+        "policy": perturber.policy.to_dict(),
         "noise": "cryptographic, under a key that was never stored"
         if secure
-        else "INSECURE: from a seed; whoever knows or guesses it can take the noise away",
+        else "INSECURE: from a seed; whoever knows or guesses it can remove the noise",
         "fingerprints": {
-            "vectors": promise.embedding.fingerprint,
+            "vectors": embedding.fingerprint,
             "tokenizer_rule": RULE_FINGERPRINT,
             "code": code_fingerprint(),
         },
-        "vectors_declared_public": promise.embedding.public,
+        "vectors_declared_public": embedding.public,
         "code_version": version("wordveil"),
     }
 
 
 def manifest(
-    veil: Perturber, table: Table, *, secure: bool, output: dict[str, Any], earlier: dict[str, Any] | None
+    perturber: Perturber,
+    table: Table,
+    *,
+    secure: bool,
+    output: dict[str, Any],
+    earlier: dict[str, Any] | None,
 ) -> dict[str, Any]:
-    """Return what may travel with the output: nothing that the output itself does not show."""
+    """Return what may be published with the output: nothing about the input that the output does not show."""
     facts: dict[str, Any] = {
         "made_by": "wordveil",
         "manifest_version": _VERSION,
         "date": datetime.now(UTC).date().isoformat(),
         "output": output,
         "columns": {"perturbed": list(table.text), "kept_as_they_were": list(table.kept)},
-        **settings(veil, secure=secure),
-        "guarantee": veil.guarantee.to_dict(),
+        **settings(perturber, secure=secure),
+        "guarantee": perturber.guarantee.to_dict(),
     }
     if not secure:
         facts["guarantee"]["void"] = "the noise came from a seed: nothing is promised"
@@ -83,7 +83,7 @@ def manifest(
 
 
 def private_counts(**facts: Any) -> dict[str, Any]:
-    """Return what only the input shows, marked as such."""
+    """Return facts about the private input, marked as not for release."""
     return {
         "not_for_release": "These facts are functions of the private input. Keep them where the input is.",
         **facts,
@@ -91,5 +91,5 @@ def private_counts(**facts: Any) -> dict[str, Any]:
 
 
 def written(facts: dict[str, Any]) -> bytes:
-    """Return facts as they stand in a file."""
+    """Return facts as the content of a JSON file."""
     return (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")

@@ -3,14 +3,12 @@
 from collections.abc import Callable, Iterable
 from typing import BinaryIO
 
-from wordveil.engines import LocalEngine
-from wordveil.errors import ParameterError, sealed
-from wordveil.perturber import Perturber
-from wordveil.randomness import RunKey, warn_if_insecure
-from wordveil.runs.job import EngineMaker
+from wordveil.engines import EngineMaker, engine_maker
+from wordveil.errors import sealed
+from wordveil.perturber import Perturber, checked_run_key
+from wordveil.randomness import RunKey
 from wordveil.tables import Layout, open_table
 from wordveil.tables.compression import Compression
-from wordveil.tables.files import PARQUET_IS_NO_PIPE
 
 __all__ = ["perturb_pipe"]
 
@@ -40,23 +38,21 @@ def perturb_pipe(
     --------
     >>> import io
     >>> import wordveil as wv
-    >>> veil = wv.Perturber(wv.Mahalanobis(wv.load_embedding(), epsilon=10.0))
+    >>> perturber = wv.Perturber(wv.Mahalanobis(wv.load_embedding(), epsilon=10.0))
     >>> out = io.BytesIO()
-    >>> perturb_pipe(io.BytesIO(b"book a flight"), out, "notes", perturber=veil, layout=Layout("text"))
+    >>> perturb_pipe(io.BytesIO(b"book a flight"), out, "notes", perturber=perturber, layout=Layout("text"))
     ''
     >>> len(out.getvalue().split())
     3
     """
-    if layout.format == "parquet":
-        raise ParameterError(PARQUET_IS_NO_PIPE)
-    noise = RunKey() if key is None else key
-    warn_if_insecure(noise, stacklevel=4)
-    table = open_table(
-        source, name, layout, text, keep, compression=compression, prompt=noise.secure,
+    layout.find_format().check_streams()
+    noise = checked_run_key(perturber, key, "perturb_pipe")
+    opened = open_table(
+        source, name, layout, text, keep, compression=compression, unbuffered=noise.secure,
         policy=perturber.policy,
     )  # fmt: skip
-    make = engine or (lambda veil, run_key: LocalEngine(veil, run_key, workers))
-    with make(perturber, noise) as running:
+    make_engine = engine or engine_maker("local", workers=workers)
+    with opened as table, make_engine(perturber, noise) as running:
         target.write(table.head())
         for done in running.perturb(table.chunks(), waits=True):
             target.write(table.encode(done.chunk, done.answers))

@@ -1,4 +1,4 @@
-"""The last step of a run: files that are whole get their names, and the ledger hears of it before."""
+"""The last step of a run: the release is recorded in the ledger, then complete files get their names."""
 
 import json
 from collections.abc import Callable
@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from wordveil.errors import IntegrityError, ParameterError
+from wordveil.runs.journal import Journal
 from wordveil.runs.ledger import Outcome
 from wordveil.runs.paths import Targets, file_digest, publish
-from wordveil.runs.work import Work, sync_folder
+from wordveil.runs.private_files import sync_folder
 
-__all__ = ["BESIDE", "Counts", "publish_made", "published_before"]
+__all__ = ["COMPANIONS", "Counts", "publish_output", "published_before"]
 
-BESIDE: Final[tuple[Literal["private", "manifest"], ...]] = ("private", "manifest")
-"""What stands beside an output, and gets its name before it."""
+COMPANIONS: Final[tuple[Literal["private", "manifest"], ...]] = ("private", "manifest")
+"""The files beside an output, which are published before it."""
 
 
 class Counts(NamedTuple):
@@ -23,65 +24,67 @@ class Counts(NamedTuple):
     words: int
 
 
-def publish_made(work: Work, targets: Targets, *, force: bool, settle: Callable[[Outcome], None]) -> None:
-    """Give the files their names, the output last; what a stopped run has published already is left.
+def publish_output(
+    journal: Journal, targets: Targets, *, force: bool, settle: Callable[[Outcome], None]
+) -> None:
+    """Give the files their names, the output last; files that a stopped run has published already stay.
 
-    `settle` tells the ledger of the release before it happens: if the run is killed in between, the ledger
-    counts one too many, never one too few.
+    `settle` records the release in the ledger before it happens. If the run is killed in between, the ledger
+    counts one release too many, never one too few.
     """
-    assert work.finished is not None
-    made = work.path(work.finished["made"])
-    _check_made(work, targets, made, force=force)
+    assert journal.finished is not None
+    complete = journal.path(journal.finished["made"])
+    _check_complete(journal, targets, complete, force=force)
     settle("released")
     try:
-        for name in BESIDE:
-            if work.path(name).exists():
-                publish(work.path(name), getattr(targets, name), force=force)
-        if made.exists():
-            publish(made, targets.output, force=force)
+        for name in COMPANIONS:
+            if journal.path(name).exists():
+                publish(journal.path(name), getattr(targets, name), force=force)
+        if complete.exists():
+            publish(complete, targets.output, force=force)
     except (OSError, ParameterError):
-        if made.exists() and not _is_output(targets, made):
+        if complete.exists() and not _is_output(targets, complete):
             settle("begun")
         raise
     sync_folder(targets.output.parent)
-    if not work.progress.words:  # nothing was told about anybody
+    if not journal.progress.words:  # the output says nothing about anybody
         settle("nothing")
 
 
-def _check_made(work: Work, targets: Targets, made: Path, *, force: bool) -> None:
-    """Refuse to publish what is not what the journal says, or over another's file."""
-    assert work.finished is not None
-    for name in BESIDE:
-        if work.path(name).exists() and file_digest(work.path(name)) != work.finished[name]:
-            raise work.damage(f"the file '{name}'")
-    if made.exists():
-        if file_digest(made) != work.finished["sha256"]:
-            raise work.damage("the output")
-        if not force and not _is_output(targets, made):
-            targets.check_output()  # before anything is put beside another's file
-    elif not targets.output.exists() or file_digest(targets.output) != work.finished["sha256"]:
+def _check_complete(journal: Journal, targets: Targets, complete: Path, *, force: bool) -> None:
+    """Refuse to publish files that differ from what the journal says, or to replace another file."""
+    assert journal.finished is not None
+    for name in COMPANIONS:
+        if journal.path(name).exists() and file_digest(journal.path(name)) != journal.finished[name]:
+            raise journal.damage(f"the file '{name}'")
+    if complete.exists():
+        if file_digest(complete) != journal.finished["sha256"]:
+            raise journal.damage("the output")
+        if not force and not _is_output(targets, complete):
+            targets.check_output()  # before anything is put beside another file
+    elif not targets.output.exists() or file_digest(targets.output) != journal.finished["sha256"]:
         raise IntegrityError(
-            f"{targets.output}: is not what the run that was stopped had made. "
-            "Hint: --force, without --resume, begins anew."
+            f"{targets.output}: is not the output of the stopped run. "
+            "Hint: --force, without --resume, starts over."
         )
 
 
-def _is_output(targets: Targets, made: Path) -> bool:
-    return targets.output.exists() and targets.output.samefile(made)
+def _is_output(targets: Targets, complete: Path) -> bool:
+    return targets.output.exists() and targets.output.samefile(complete)
 
 
 def published_before(targets: Targets, identity: Callable[[bytes], str]) -> Counts | None:
-    """Return the counts of an output that is complete, from the same input and settings; None if it is not.
+    """Return the counts of a complete output of the same input and settings; None if there is none.
 
-    That is what is left of a run that was killed after publishing, before it could say so. The private report
-    knows what it was made from, under a salt; the manifest knows what the output must be.
+    A run that was killed after publishing, before it could report success, leaves such an output. The private
+    report holds a salted fingerprint of the input and settings, the manifest the hash of the output.
     """
     try:
         origin = json.loads(targets.private.read_bytes())["made_from"]
         output = json.loads(targets.manifest.read_bytes())["output"]
         salt, counts = bytes.fromhex(origin["salt"]), Counts(int(output["rows"]), int(output["words"]))
-        is_whole = file_digest(targets.output) == output["sha256"]
-        is_same = is_whole and identity(salt) == origin["identity"]
+        is_complete = file_digest(targets.output) == output["sha256"]
+        is_same = is_complete and identity(salt) == origin["identity"]
     except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
     return counts if is_same else None

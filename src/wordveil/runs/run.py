@@ -1,63 +1,57 @@
-"""One run over one file: begun or taken up, perturbed, committed, made whole and published."""
+"""One run over one file: started or resumed, perturbed, committed, completed and published."""
 
 import hashlib
 import json
 import secrets
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from wordveil.engines import Engine, Perturbed
-from wordveil.errors import (
-    FormatError,
-    IntegrityError,
-    MachineError,
-    ParameterError,
-    PrivacyWarning,
-)
+from wordveil.engines import EngineMaker, Perturbed
+from wordveil.errors import FormatError, IntegrityError, MachineError, ParameterError
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey
-from wordveil.runs.ledger import Begun, DamagedLedgerError, Ledger, Outcome, Release
+from wordveil.runs.journal import Journal, Progress
+from wordveil.runs.ledger import Ledger, Release
 from wordveil.runs.manifest import manifest, private_counts, settings, written
 from wordveil.runs.paths import Input, Targets, file_digest, shown_path
-from wordveil.runs.publishing import BESIDE, publish_made, published_before
-from wordveil.runs.sums import is_void, together
-from wordveil.runs.work import Progress, Work
+from wordveil.runs.publishing import COMPANIONS, publish_output, published_before
+from wordveil.runs.run_entry import RunEntry
 from wordveil.tables import Chunk, Layout, Table
 from wordveil.tables.compression import Compression, compressor, packed_writer
 
-__all__ = ["EngineMaker", "FileRun", "Run", "Watcher"]
+__all__ = ["FileRun", "Run", "Watcher"]
 
+# A commit costs two calls of fsync, tens of milliseconds on a slow disk. Twice a second keeps that to a few
+# percent of the time, and a crash then loses half a second of work. Not measured.
 _COMMIT_SECONDS: Final = 0.5
-_COMMIT_BYTES: Final = 8 << 20  # rows wait in memory for their commit
-
-EngineMaker = Callable[[Perturber, RunKey], Engine]
-"""What makes the engine of a run, given what perturbs and where the noise comes from."""
+# Perturbed rows wait in memory for their commit, and this bounds that memory. Text alone stays below it: half
+# a second of perturbing gives about 1.5 MB at 2 µs per word (docs/files.md). Wide kept columns reach it.
+_COMMIT_BYTES: Final = 8 << 20
 
 Watcher = Callable[[int, int, float], None]
-"""What is told of progress: rows and words that are done, and the share of the input that has been read."""
+"""Called with the progress: rows done, words done, and the share of the input that has been read."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileRun:
-    """A run that has ended well.
+    """A run that has finished.
 
     Attributes
     ----------
     output, manifest, private : Path
-        The perturbed table; what travels with it; counts that are not for release.
+        The perturbed table; the manifest that may be published with it; counts that are not for release.
     rows, words : int
-        As the output shows them.
+        How many the output has.
     left_out : tuple of str
-        Columns of the input that were not written. Private: of a table without a header they are data.
+        Columns of the input that were not written. Private: without a header, their names are data.
     left_out_note : str
-        What may be said of them: ordinary names, and the positions of others.
+        What may be said about them: ordinary names, and the positions of the others.
     resumed_rows : int
-        How many rows a run before this one had done; all, if it had only been killed before it could say so.
+        How many rows an earlier run had done; all of them if it was killed after it had published them.
     """
 
     output: Path
@@ -74,9 +68,9 @@ class FileRun:
 class Run:
     """One run over one file, from the checks to the published output."""
 
-    veil: Perturber
+    perturber: Perturber
     table: Table
-    work: Work
+    journal: Journal
     targets: Targets
     key: RunKey
     make_engine: EngineMaker
@@ -86,246 +80,208 @@ class Run:
     force: bool
     ledger: Ledger | None
     watch: Watcher
-    entry: int | None = None
-    earlier: dict[str, Any] | None = None
+    entry: RunEntry = field(init=False)
+
+    def __post_init__(self) -> None:
+        ledger = self.ledger if self.input is not None else None  # a pipe has no content to recognise
+        self.entry = RunEntry(ledger, self._release, force=self.force)
 
     def go(self, layout: Layout, *, resume: bool, again: bool) -> FileRun:
-        """Begin or take up the run, and see it to its end."""
-        if resume and not self.force and self.input is not None and self.work.is_new:
+        """Start or resume the run, and finish it."""
+        if resume and not self.force and self.input is not None and self.journal.is_new:
             counts = published_before(self.targets, lambda salt: self._identity(layout, salt))
             if counts is not None:
                 return self._result(*counts, resumed=counts.rows)
         header = self._header(layout, resume=resume, again=again)
         try:
             if header is not None:
-                self.work.begin(header, self._pack(self.table.head()))
-            done_rows = self.work.progress.rows
-            if self.work.finished is None:
+                self.journal.begin(header, self._pack(self.table.head()))
+            rows_before = self.journal.progress.rows
+            if self.journal.finished is None:
                 self._perturb()
                 self._complete()
         except BaseException as error:
-            self._end_badly(error)
+            self._stop(error)
             raise
-        publish_made(self.work, self.targets, force=self.force, settle=self._settle)
-        progress = self.work.progress
-        self.work.remove()
-        return self._result(progress.rows, progress.words, done_rows)
+        publish_output(self.journal, self.targets, force=self.force, settle=self.entry.settle)
+        progress = self.journal.progress
+        self.journal.remove()
+        return self._result(progress.rows, progress.words, rows_before)
 
     def _result(self, rows: int, words: int, resumed: int) -> FileRun:
         table = self.table
         return FileRun(*self.targets, rows, words, table.left_out, table.left_out_note, resumed)
 
-    def _end_badly(self, error: BaseException) -> None:
-        """Keep what can be gone on with, and say so; else leave nothing behind."""
-        rows = self.work.progress.rows
-        # What is wrong with the input now, is wrong the next time too; and a pipe can't be read again.
-        hopeless = isinstance(error, FormatError) and not isinstance(error, IntegrityError)
-        goes_on = bool(rows) and self.input is not None and not hopeless
-        if not goes_on:
-            with suppress(OSError, MachineError):  # then the ledger counts one too many
-                self._settle("nothing")
+    def _stop(self, error: BaseException) -> None:
+        """After an error, keep the committed rows if the run can be resumed, and say so; else remove them."""
+        rows = self.journal.progress.rows
+        # Invalid input will be just as invalid next time, and a pipe can't be read again.
+        invalid_input = isinstance(error, FormatError) and not isinstance(error, IntegrityError)
+        resumable = bool(rows) and self.input is not None and not invalid_input
+        if not resumable:
+            with suppress(OSError, MachineError):  # then the ledger counts one release too many
+                self.entry.settle("nothing")
             with suppress(OSError):
-                self.work.remove()
+                self.journal.remove()
         if isinstance(error, OSError):
-            place = error.filename if error.filename is not None else self.targets.output
-            told = f" {rows:,} rows are done. Hint: --resume goes on from there." if goes_on else ""
-            raise MachineError(f"{place}: {error.strerror or type(error).__name__}.{told}") from None
-        if isinstance(error, KeyboardInterrupt) and goes_on:
-            raise KeyboardInterrupt(f"{rows:,} rows are done; --resume goes on from there.") from None
+            path = error.filename if error.filename is not None else self.targets.output
+            hint = f" {rows:,} rows are done. Hint: --resume continues from there." if resumable else ""
+            raise MachineError(f"{path}: {error.strerror or type(error).__name__}.{hint}") from None
+        if isinstance(error, KeyboardInterrupt) and resumable:
+            raise KeyboardInterrupt(f"{rows:,} rows are done; --resume continues from there.") from None
 
     def _header(self, layout: Layout, *, resume: bool, again: bool) -> dict[str, Any] | None:
-        """Return what a new run begins with; None if the one that was stopped is taken up."""
-        before = self.work.header
-        if self.work.damaged and not self.force:
-            raise self.work.damage("its journal")
-        if before is not None and resume:
-            self._take_up(before, layout, again=again)
+        """Return the header of a new run; None if a stopped run is resumed."""
+        stopped = self.journal.header
+        if self.journal.damaged and not self.force:
+            raise self.journal.damage("the journal")
+        if stopped is not None and resume:
+            self._resume(stopped, layout, again=again)
             return None
-        of_a_pipe = before is not None and before["pipe"]  # which nobody can go on with
         if not self.force:
-            if before is not None and not of_a_pipe and (self.work.progress.rows or self.work.finished):
+            resumable = stopped is not None and not stopped["pipe"]
+            if resumable and (self.journal.progress.rows or self.journal.finished):
                 raise ParameterError(
-                    f"{self.targets.output}: a run was stopped after {self.work.progress.rows:,} rows. "
-                    "Hint: --resume goes on from there, --force begins anew."
+                    f"{self.targets.output}: a run was stopped after {self.journal.progress.rows:,} rows. "
+                    "Hint: --resume continues it, --force starts over."
                 )
             self.targets.check_new()
-        if self.ledger is not None and self.input is not None:
-            self._enter(self._with_ledger(lambda book: book.begin(self._release(), again=again)))
+        self.entry.begin(again=again)
         salt = secrets.token_bytes(32)
         return {
             "salt": salt.hex(),
             "identity": self._identity(layout, salt),
-            "entry": self.entry,
+            "entry": self.entry.number,
             "pipe": self.input is None,
         }
 
-    def _take_up(self, before: dict[str, Any], layout: Layout, *, again: bool) -> None:
-        if before["identity"] != self._identity(layout, bytes.fromhex(before["salt"])):
+    def _resume(self, stopped: dict[str, Any], layout: Layout, *, again: bool) -> None:
+        if stopped["identity"] != self._identity(layout, bytes.fromhex(stopped["salt"])):
             raise ParameterError(
-                f"{self.targets.output}: the run that was stopped had another input or other settings. "
-                "Hint: give it the same, or begin anew with --force and without --resume."
+                f"{self.targets.output}: the stopped run had a different input or different settings. "
+                "Hint: use the same ones, or start over with --force and without --resume."
             )
-        if self.work.finished is None and not self.force:
+        if self.journal.finished is None and not self.force:
             self.targets.check_new()
-        if self.ledger is None and before["entry"] is not None:
+        if self.ledger is None and stopped["entry"] is not None:
             raise ParameterError(
-                f"{self.targets.output}: the run that was stopped stands in the ledger. Hint: resume it with "
-                "the ledger, or begin anew with --force."
+                f"{self.targets.output}: the stopped run is recorded in the ledger. Hint: resume it with the "
+                "same ledger, or start over with --force."
             )
-        self.work.go_on()
-        if self.ledger is not None:
-            self._enter(
-                self._with_ledger(lambda book: book.take_up(before["entry"], self._release(), again=again))
-            )
-
-    def _with_ledger(self, enter: Callable[[Ledger], Begun]) -> Begun:
-        """Enter this run into the ledger; with `force` also if that is damaged."""
-        assert self.ledger is not None
-        try:
-            return enter(self.ledger)
-        except DamagedLedgerError:
-            if not self.force:
-                raise
-        aside = self.ledger.set_aside()
-        warnings.warn(
-            f"The ledger was damaged and is now called {aside.name}. The new one knows of no release before "
-            "this one.",
-            PrivacyWarning,
-            stacklevel=2,
-        )
-        return enter(self.ledger)
+        self.journal.resume()
+        self.entry.resume(stopped["entry"], again=again)
 
     def _identity(self, layout: Layout, salt: bytes) -> str:
-        """Return a keyed fingerprint of all that the output depends on, but for the noise."""
+        """Return a keyed fingerprint of everything that the output depends on, except the noise."""
         facts = {
-            "settings": settings(self.veil, secure=self.key.secure),
+            "settings": settings(self.perturber, secure=self.key.secure),
             "layout": asdict(layout),
             "packed": self.packed,
             "columns": [self.table.text, self.table.kept],
         }
         content = self.input.digest if self.input is not None else b""
-        told = json.dumps(facts, sort_keys=True).encode() + content
-        return hashlib.blake2b(told, key=salt, digest_size=32, person=b"identity").hexdigest()
+        data = json.dumps(facts, sort_keys=True).encode() + content
+        return hashlib.blake2b(data, key=salt, digest_size=32, person=b"identity").hexdigest()
 
     def _release(self) -> Release:
         assert self.input is not None
+        output = self.targets.output
         return Release(
             self.input.digest,
             shown_path(self.source),
-            self._target,
+            shown_path(output.parent.resolve() / output.name),
             self.table.text,
-            self._setting,
+            Release.setting_of(self.perturber, secure=self.key.secure),
         )
-
-    @property
-    def _setting(self) -> dict[str, Any]:
-        return Release.setting_of(self.veil, secure=self.key.secure)
-
-    def _enter(self, begun: Begun) -> None:
-        self.entry = begun.number
-        before = [entry.setting for entry in begun.earlier]
-        self.earlier = {"known": len(before)}
-        if before:
-            sentence = together(self._setting, before)
-            void = any(is_void(setting) for setting in (*before, self._setting))
-            self.earlier |= {"together": sentence, "void": void}
-            warnings.warn(f"This content is released again. {sentence}", PrivacyWarning, stacklevel=2)
-
-    def _settle(self, outcome: Outcome) -> None:
-        if self.ledger is not None and self.entry is not None:
-            self.ledger.settle(self.entry, self._target, outcome)
-
-    @property
-    def _target(self) -> str:
-        output = self.targets.output
-        return shown_path(output.parent.resolve() / output.name)
 
     def _pack(self, data: bytes) -> bytes:
         return data if self.table.assembled or not data else compressor(self.packed)(data)
 
     def _perturb(self) -> None:
         """Perturb and commit the rows that are not committed yet."""
-        ready: list[bytes] = []
+        pending: list[bytes] = []
         size = 0
-        progress = _copy(self.work.progress)
-        begun, spent, last = time.monotonic(), progress.seconds, time.monotonic()
-        with self.make_engine(self.veil, self.key) as engine:
-            for done in engine.perturb(self._left(progress.rows), waits=self.input is None):
-                ready.append(self._pack(self.table.encode(done.chunk, done.answers)))
-                size += len(ready[-1])
+        progress = self.journal.progress.copy()
+        seconds_before = progress.seconds
+        started = last_commit = time.monotonic()
+        with self.make_engine(self.perturber, self.key) as engine:
+            for done in engine.perturb(self._remaining(progress.rows), waits=self.input is None):
+                pending.append(self._pack(self.table.encode(done.chunk, done.answers)))
+                size += len(pending[-1])
                 _count(done, progress)
                 self.watch(progress.rows, progress.words, self.table.done)
                 now = time.monotonic()
-                if now - last >= _COMMIT_SECONDS or size >= _COMMIT_BYTES:
-                    progress.seconds = spent + now - begun
-                    self._commit(ready, progress)
-                    last, size = now, 0
-            progress.seconds = spent + time.monotonic() - begun
-            self._commit(ready, progress)
+                if now - last_commit >= _COMMIT_SECONDS or size >= _COMMIT_BYTES:
+                    progress.seconds = seconds_before + now - started
+                    self._commit(pending, progress)
+                    last_commit, size = now, 0
+            progress.seconds = seconds_before + time.monotonic() - started
+            self._commit(pending, progress)
 
-    def _commit(self, ready: list[bytes], progress: Progress) -> None:
+    def _commit(self, pending: list[bytes], progress: Progress) -> None:
         if self.input is not None:
             self.input.check()
-        self.work.commit(b"".join(ready), _copy(progress))
-        ready.clear()
+        self.journal.commit(b"".join(pending), progress.copy())
+        pending.clear()
 
-    def _left(self, rows: int) -> Iterator[Chunk]:
-        """Yield the chunks after so many rows; those before are read again, but not perturbed again."""
-        before = 0
+    def _remaining(self, rows: int) -> Iterator[Chunk]:
+        """Yield the chunks after that many rows; the ones before are read again, but not perturbed again."""
+        skipped = 0
         for chunk in self.table.chunks():
-            if before < rows:
-                before += chunk.rows
-                if before > rows:
+            if skipped < rows:
+                skipped += chunk.rows
+                if skipped > rows:
                     raise IntegrityError(
-                        f"{self.targets.output}: what was committed does not end where a chunk ends. "
-                        "Hint: --force begins anew."
+                        f"{self.targets.output}: the committed rows do not end where a chunk ends. "
+                        "Hint: --force starts over."
                     )
             else:
                 yield chunk
-        if before < rows:
-            raise self.work.damage()
+        if skipped < rows:
+            raise self.journal.damage()
 
     def _complete(self) -> None:
-        """Make everything ready to be published, and say so in the journal."""
-        self.work.check_part()
-        made = self.work.path("part")
+        """Write the files that will be published, and record in the journal that they are complete."""
+        self.journal.check_part()
+        complete = self.journal.path("part")
         if self.table.assembled:
-            made = self.work.path("whole")
+            complete = self.journal.path("whole")
             with (
-                self.work.path("part").open("rb") as parts,
-                self.work.make("whole") as file,
+                self.journal.path("part").open("rb") as parts,
+                self.journal.make("whole") as file,
                 packed_writer(file, self.packed) as target,
             ):
                 self.table.assemble(parts, target)
-        elif self.packed and not made.stat().st_size:  # nothing, packed, is a file with something in it
-            self.work.commit(compressor(self.packed)(b""), _copy(self.work.progress))
+        elif self.packed and not complete.stat().st_size:  # a compressed file of nothing is not empty
+            self.journal.commit(compressor(self.packed)(b""), self.journal.progress.copy())
         if self.input is not None:
             self.input.check_content()
-        progress = self.work.progress
+        progress = self.journal.progress
         output = {
             "name": self.targets.output.name,
-            "bytes": made.stat().st_size,
-            "sha256": file_digest(made),
+            "bytes": complete.stat().st_size,
+            "sha256": file_digest(complete),
             "rows": progress.rows,
             "words": progress.words,
         }
+        earlier = self.entry.earlier_releases
         self._write(
             "manifest",
-            manifest(self.veil, self.table, secure=self.key.secure, output=output, earlier=self.earlier),
+            manifest(self.perturber, self.table, secure=self.key.secure, output=output, earlier=earlier),
         )
         self._write("private", self._private(progress))
-        digests = {name: file_digest(self.work.path(name)) for name in BESIDE}
-        self.work.finish({"made": made.name, "sha256": output["sha256"]} | digests)
+        digests = {name: file_digest(self.journal.path(name)) for name in COMPANIONS}
+        self.journal.finish({"made": complete.name, "sha256": output["sha256"]} | digests)
 
     def _write(self, name: Literal["manifest", "private"], facts: dict[str, Any]) -> None:
-        with self.work.make(name) as file:
+        with self.journal.make(name) as file:
             file.write(written(facts))
 
     def _private(self, progress: Progress) -> dict[str, Any]:
-        assert self.work.header is not None
+        assert self.journal.header is not None
         return private_counts(
             input=shown_path(self.source),
-            made_from={name: self.work.header[name] for name in ("identity", "salt")},
+            made_from={name: self.journal.header[name] for name in ("identity", "salt")},
             left_out_columns=list(self.table.left_out),
             counts=asdict(progress.report),
             nulls=progress.nulls,
@@ -340,7 +296,3 @@ def _count(done: Perturbed, progress: Progress) -> None:
     progress.nulls += sum(texts.count(None) for texts in done.chunk.texts.values())
     for texts in done.answers.values():
         progress.words += sum(text.count(" ") + 1 for text in texts if text)
-
-
-def _copy(progress: Progress) -> Progress:
-    return replace(progress, report=replace(progress.report))

@@ -1,36 +1,74 @@
-"""What several releases of the same texts promise together, if they promise anything."""
+"""What several releases of the same texts promise together."""
 
 import re
 from typing import Any, Final
 
-from wordveil.guarantee import at_most
+from wordveil.rounding import at_most
 
-__all__ = ["Setting", "is_void", "readable", "together"]
+__all__ = ["Setting", "in_words", "is_void", "readable", "together"]
 
 Setting = dict[str, Any]
-"""What a release was made with: mechanism, parameters, worst exponent, and whether it was secure and safe."""
+"""A release's mechanism, parameters and worst exponent, whether its noise was secure, and unsafe choices."""
 
-_LARGEST: Final = 1e300  # far beyond any real one, and sums of them are still numbers
+_LARGEST: Final = 1e300  # far above any real exponent, and sums of such numbers are still finite
 _CHOICE: Final = re.compile("unsafe_[a-z_]+")
-_NUMBERS: Final = ("epsilon", "lam", "dims", "worst_case_exponent")
+_NAME: Final = re.compile("[a-z0-9_-]{1,100}")
+_FLAT: Final = ("epsilon", "lam", "dims")  # the only parameters of wordveil 0.1, stored beside the mechanism
+_SYMBOLS: Final = {"epsilon": "ε", "lam": "λ"}
 
 
 def readable(setting: object) -> bool:
-    """Tell whether something that was stored is a setting, of this version or of wordveil 0.1."""
+    """Return whether a stored value is a setting of this version or of wordveil 0.1."""
     return (
         isinstance(setting, dict)
-        and all(
-            type(setting.get(name)) in (int, float) and 0 <= setting[name] <= _LARGEST for name in _NUMBERS
-        )
+        and _is_number(setting.get("worst_case_exponent"))
         and isinstance(setting.get("vectors"), str)
         and isinstance(setting.get("unsafe"), list)
         and all(isinstance(name, str) and _CHOICE.fullmatch(name) for name in setting["unsafe"])
         and isinstance(setting.get("secure"), bool | None)
+        and isinstance(setting.get("mechanism"), str)
+        and _NAME.fullmatch(setting["mechanism"]) is not None
+        and (_has_parameters(setting) if "parameters" in setting else _has_numbers(setting))
     )
 
 
+def _has_parameters(setting: Setting) -> bool:
+    epsilon, distance = setting.get("epsilon"), setting.get("distance")
+    return (
+        isinstance(setting["parameters"], dict)
+        and (epsilon is None or _is_number(epsilon))
+        and (distance is None or isinstance(distance, str))
+        and (epsilon is None) == (distance is None)
+    )
+
+
+def _has_numbers(setting: Setting) -> bool:
+    return all(_is_number(setting.get(name)) for name in _FLAT)
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float) and 0 <= value <= _LARGEST  # type: ignore[operator]  # it is a number here
+
+
+def in_words(setting: Setting) -> str:
+    """Return the mechanism and its parameters in readable form.
+
+    Examples
+    --------
+    >>> in_words({"mechanism": "laplace", "parameters": {"epsilon": 2.0, "lam": 0.0, "dims": 3}})
+    'laplace, ε 2, λ 0, dims 3'
+    """
+    values = setting.get("parameters", {name: setting[name] for name in _FLAT if name in setting})
+    shown = {_SYMBOLS.get(name, name): value for name, value in values.items() if name != "mechanism"}
+    return ", ".join([setting["mechanism"], *(f"{name} {_shown(value)}" for name, value in shown.items())])
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def is_void(setting: Setting) -> str:
-    """Return why a release promises nothing that could be added up; empty if it promises something."""
+    """Return why a release promises nothing; empty if it does promise something."""
     if setting["unsafe"]:
         return f"made unsafe choices ({', '.join(setting['unsafe'])})"
     match setting.get("secure"):
@@ -38,16 +76,17 @@ def is_void(setting: Setting) -> str:
             return ""
         case False:
             return "drew its noise from a seed"
-    return "was made by a version that did not note whether its noise was secure"
+    return "was made by a version that did not record whether its noise was secure"
 
 
 def together(now: Setting, before: list[Setting]) -> str:
-    """Return, in a sentence, what several releases of the same texts promise together.
+    """Return one sentence on what several releases of the same texts promise together.
 
     Examples
     --------
-    >>> first = {"epsilon": 2.0, "lam": 0.0, "dims": 3, "vectors": "f", "worst_case_exponent": 7.26,
-    ...          "secure": True, "unsafe": []}
+    >>> first = {"mechanism": "laplace", "parameters": {"epsilon": 2.0, "lam": 0.0}, "epsilon": 2.0,
+    ...          "distance": "lam=0 dims=3", "vectors": "f", "worst_case_exponent": 7.26, "secure": True,
+    ...          "unsafe": []}
     >>> print(together(first, [first]))
     All releases together promise, for a word, at most exp(14.6) (7.3 + 7.3),
     as one release at ε = 2 + 2 = 4 would.
@@ -56,16 +95,23 @@ def together(now: Setting, before: list[Setting]) -> str:
     """
     settings = [*before, now]
     for number, setting in enumerate(settings, 1):
-        if why := is_void(setting):
-            return f"All releases together promise nothing: release {number} of {len(settings)} {why}."
+        if reason := is_void(setting):
+            return f"All releases together promise nothing: release {number} of {len(settings)} {reason}."
     worst = [setting["worst_case_exponent"] for setting in settings]
     promise = (
         f"All releases together promise, for a word, at most exp({at_most(sum(worst))}) "
-        f"({' + '.join(at_most(each) for each in worst)})"
+        f"({' + '.join(map(at_most, worst))})"
     )
-    metrics = {(setting["vectors"], setting["lam"], setting["dims"]) for setting in settings}
-    if len(metrics) == 1:
+    distances = {_distance(setting) for setting in settings}
+    if len(distances) == 1 and None not in distances:
         epsilons = [setting["epsilon"] for setting in settings]
-        sums = " + ".join(f"{each:g}" for each in epsilons)
-        return f"{promise}, as one release at ε = {sums} = {sum(epsilons):g} would."
-    return f"{promise}; their exponents ε·d add up, each in its own metric."
+        terms = " + ".join(f"{epsilon:g}" for epsilon in epsilons)
+        return f"{promise}, as one release at ε = {terms} = {sum(epsilons):g} would."
+    return f"{promise}; their exponents add up, each by its own rule."
+
+
+def _distance(setting: Setting) -> tuple[str, str] | None:
+    """Return the vectors and the distance that ε multiplies; None if the promise has no such distance."""
+    if "parameters" not in setting:
+        return setting["vectors"], f"lam={setting['lam']:.17g} dims={setting['dims']}"
+    return (setting["vectors"], setting["distance"]) if setting["distance"] is not None else None

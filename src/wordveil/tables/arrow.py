@@ -1,4 +1,4 @@
-"""What Arrow tables carry beside their values, and what is wrong with those."""
+"""Arrow schemas without metadata, and where an Arrow column is not valid UTF-8."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ __all__ = ["bare_field", "bare_schema", "first_not_utf8"]
 
 
 def bare_schema(schema: Any) -> Any:
-    """Return a schema without metadata, also inside of its fields.
+    """Return a schema without metadata, including that of its fields.
 
-    It passes through from tool to tool; pandas puts the names of all columns there.
+    Tools pass metadata on, and it may be private: pandas writes the names of all columns there.
     """
     import pyarrow as pa
 
@@ -16,7 +16,7 @@ def bare_schema(schema: Any) -> Any:
 
 
 def bare_field(field: Any) -> Any:
-    """Return a field of the same name and type without metadata, also inside of its type."""
+    """Return a field of the same name and type without metadata, including that of its type."""
     import pyarrow as pa
 
     return pa.field(field.name, _bare_type(field.type), field.nullable)
@@ -48,7 +48,7 @@ def _bare_type(kind: Any) -> Any:
 
 
 def first_not_utf8(column: Any) -> int:
-    """Return the position of the first value of an array of text that is not valid UTF-8."""
+    """Return the position of the first value in a column of text that is not valid UTF-8."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):

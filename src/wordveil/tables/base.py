@@ -1,64 +1,81 @@
-"""What every table is: chunks of rows in, bytes out, in an order that does not depend on how it was read."""
+"""What every table has in common: it is read in chunks of rows, and written as bytes, in the same order."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Final, TypeVar
+from typing import Any, BinaryIO, Final, Self, TypeVar
 
 from wordveil.policy import Policy
 from wordveil.tables.columns import described
 
-__all__ = ["CHUNK_BYTES", "CHUNK_ROWS", "Answers", "Chunk", "Source", "Table", "cut", "padded_letters"]
+__all__ = ["CHUNK_BYTES", "CHUNK_ROWS", "Chunk", "Columns", "Source", "Table", "cut", "padded_letters"]
 
+# A chunk ends at the first of three limits. Larger chunks need more memory, since several are in progress at
+# once. Smaller ones need more time, since each is searched and written separately. A resumed run must cut its
+# input where the first one did: if a limit changes, older work folders can't be resumed.
 CHUNK_ROWS: Final = 1024
+"""The most rows in a chunk: a bound on what each row costs in Python objects, however short it is."""
 CHUNK_BYTES: Final = 1 << 20
-"""How much of the chosen columns a chunk holds at most, unless a single record is larger."""
+"""The most that the chosen columns of a chunk may hold, unless a single record is larger.
 
+With several chunks per thread under way, this keeps a run under the 400 MB of tests/runs/test_memory.py.
+"""
+# The most characters to perturb: about 8,000 words, enough for a search to run at full speed.
 _CHUNK_LETTERS: Final = 1 << 16
-_PADDED_WORD: Final = 8  # letters of a word and its space, about as many as in the default vocabulary
+# The average word of the default vocabulary has 7.1 characters, and a space follows it.
+_PADDED_WORD: Final = 8
 
-Answers = dict[str, list[str | None]]
+Columns = dict[str, list[str | None]]
 """The texts of each perturbed column; None is a null."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a table is read from, and what it is called in errors."""
+    """The file that a table is read from, and how to read it."""
 
     file: BinaryIO
     name: str
+    """What errors call the file."""
     raw: BinaryIO
-    """The file below any compression: its position tells how far the reading is."""
+    """The file without decompression: its position shows the progress."""
     size: int = 0
-    prompt: bool = False
-    """Whether rows are handed on as they come, as from a pipe."""
+    """The size of `raw` in bytes; 0 if it is unknown."""
+    unbuffered: bool = False
+    """Whether rows are passed on as they arrive, as from a pipe."""
     policy: Policy = field(default_factory=Policy)
-    """Says how long the answers are at least, and whether missing texts are answered."""
+    """Determines how long the answers are at least, and whether missing texts are filled in."""
+    owned: bool = False
+    """Whether `file` was opened for this table alone; if so, closing the table closes it."""
 
     @property
     def padding(self) -> int:
-        """How many letters the answer to a text has at least, roughly."""
+        """Roughly how many characters the answer to a text has at least."""
         return padded_letters(self.policy)
+
+    def close(self) -> None:
+        """Close the file if it was opened for this table alone; the caller closes any other."""
+        if self.owned:
+            self.file.close()
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some rows in a row: the texts to perturb, and the rest as its table needs it."""
+    """Consecutive rows: the texts to perturb, and the rest in a form that only the table knows."""
 
     rows: int
-    texts: Answers
+    texts: Columns
     rest: Any
 
 
 class Table(ABC):
-    """A table that is read once, in chunks, and whose chosen columns are written again.
+    """A table that is read once, in chunks, and whose chosen columns are written. A context manager.
 
     Attributes
     ----------
     names : tuple of str
-        The columns of the input, as far as they are known from its beginning.
+        The columns of the input, as far as its beginning shows them.
     text, kept : tuple of str
-        Those that are perturbed, and those that are written as they are.
+        The columns that are perturbed, and those that are written as they are.
     """
 
     names: tuple[str, ...] = ()
@@ -70,49 +87,55 @@ class Table(ABC):
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Columns of the input that are not written. They may be data: a table may lack a header."""
+        """The columns of the input that are not written. Private: without a header, the names are data."""
         return tuple(name for name in self.names if name not in (*self.text, *self.kept))
 
     @property
     def left_out_note(self) -> str:
-        """What a person may be told of the columns that are left out; empty if there are none."""
+        """The columns that are left out, in a form that is safe to show; empty if there are none."""
         return described(self.left_out, self.names)
 
     @property
     def done(self) -> float:
-        """Which share of the input has been read, as far as that is known: 0 to 1."""
+        """The share of the input that has been read, from 0 to 1; 0 if the size is unknown."""
         return min(1.0, self._source.raw.tell() / self._source.size) if self._source.size else 0.0
 
     @abstractmethod
     def chunks(self) -> Iterator[Chunk]:
-        """Yield the rows in their order; equal content gives equal chunks, unless the source is prompt."""
+        """Yield the rows in order. Unless unbuffered, the same content is always cut into the same chunks."""
 
     def head(self) -> bytes:
-        """Return what stands before the first row of the output."""
+        """Return what the output has before its first row, such as a header."""
         return b""
 
     @abstractmethod
-    def encode(self, chunk: Chunk, answers: Answers) -> bytes:
-        """Return the rows of a chunk as they are written, with the answers in place of its texts."""
+    def encode(self, chunk: Chunk, answers: Columns) -> bytes:
+        """Return the rows of a chunk in this format, with the answers in place of its texts."""
 
     def values(self, chunk: Chunk, name: str) -> list[str | None]:
-        """Return a kept column of a chunk as it is written; only tables of text can tell."""
+        """Return a kept column of a chunk as text. Typed formats, and those without columns, can't do it."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let go of what the table opened itself; the file that it was given stays open."""
-        return
+        """Close what was opened for this table alone; the file that it was opened from stays open."""
+        self._source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     assembled: bool = False
-    """Whether the output has to be put together from what `encode` gave; else that is the output already."""
+    """Whether `assemble` must make the output from what `encode` returned, which otherwise is the output."""
 
     def assemble(self, parts: BinaryIO, target: BinaryIO) -> None:
-        """Put the output together from what `encode` gave."""
+        """Write the output from what `encode` returned for all chunks."""
         raise NotImplementedError
 
 
 def padded_letters(policy: Policy) -> int:
-    """Return how many letters an answer has at least, roughly, because it is padded."""
+    """Return roughly how many characters an answer has at least, because of padding."""
     return _PADDED_WORD * (policy.pad_to or 0)
 
 
@@ -124,25 +147,25 @@ def cut(
     letters: Callable[[_Row], int],
     size: Callable[[_Row], int],
     *,
-    prompt: bool = False,
+    unbuffered: bool = False,
 ) -> Iterator[list[_Row]]:
-    """Yield rows in lists that are long enough for a search to pay and short enough for memory to stay small.
+    """Yield rows in lists that are long enough for a fast search, and short enough to need little memory.
 
-    `letters` are those to be perturbed, `size` is what a row occupies. Where a list ends depends on the rows
-    alone, not on the groups, unless `prompt`, which holds nothing back.
+    `letters` counts the characters of a row that are perturbed, `size` those that it occupies. Where a list
+    ends depends on the rows alone and not on the groups, unless `unbuffered`, which holds nothing back.
     """
     rows: list[_Row] = []
-    text = held = 0
+    row_letters = row_sizes = 0
     for group in groups:
         for row in group:
             rows.append(row)
-            text += letters(row)
-            held += size(row)
-            if len(rows) >= CHUNK_ROWS or text >= _CHUNK_LETTERS or held >= CHUNK_BYTES:
+            row_letters += letters(row)
+            row_sizes += size(row)
+            if len(rows) >= CHUNK_ROWS or row_letters >= _CHUNK_LETTERS or row_sizes >= CHUNK_BYTES:
                 yield rows
-                rows, text, held = [], 0, 0
-        if prompt and rows:
+                rows, row_letters, row_sizes = [], 0, 0
+        if unbuffered and rows:
             yield rows
-            rows, text, held = [], 0, 0
+            rows, row_letters, row_sizes = [], 0, 0
     if rows:
         yield rows

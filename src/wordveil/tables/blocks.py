@@ -1,4 +1,4 @@
-"""Whole lines of UTF-8, a block at a time, with memory bounded by the longest line that is allowed."""
+"""Complete lines of UTF-8, one block at a time; memory is bounded by the longest line that is allowed."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,39 +9,41 @@ from wordveil.tokens import LARGEST_TEXT
 
 __all__ = ["Block", "LineError", "blocks_of_lines", "lines_of"]
 
+# Bytes per read. Smaller blocks need more calls; larger ones need more memory and save nothing, since a chunk
+# has at most as many bytes.
 _BLOCK_BYTES: Final = 1 << 20
 _BOM: Final = b"\xef\xbb\xbf"
 TOO_LONG: Final = "is over 16 MiB. Hint: cut it into shorter texts."
 
 
 class LineError(FormatError):
-    """A line that can't be read; the text of the error names it."""
+    """A line that can't be read; the message says which."""
 
-    def __init__(self, name: str, line: int, what: str) -> None:
-        self.name, self.line, self.what = name, line, what
-        super().__init__(f"{name}, line {line}: {what}")
+    def __init__(self, name: str, line: int, problem: str) -> None:
+        self.name, self.line, self.problem = name, line, problem
+        super().__init__(f"{name}, line {line}: {problem}")
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, int, str]]:
-        return type(self), (self.name, self.line, self.what)
+        return type(self), (self.name, self.line, self.problem)
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Whole lines with their ends, and the number of the first, counted from 1."""
+    """Complete lines with their line ends, and the number of the first line, counted from 1."""
 
     text: str
     line: int
 
 
-def blocks_of_lines(file: BinaryIO, name: str, *, prompt: bool = False) -> Iterator[Block]:
-    """Yield the lines of a file; `prompt` yields those that have come so far, to serve a slow writer.
+def blocks_of_lines(file: BinaryIO, name: str, *, unbuffered: bool = False) -> Iterator[Block]:
+    """Yield the lines of a file without its byte order mark.
 
-    A byte order mark at the beginning is left out.
+    With `unbuffered`, yield the lines that have arrived so far, without waiting for a full block.
     """
     parts: list[bytes] = []
     size, line = 0, 1
-    read = getattr(file, "read1", file.read) if prompt else file.read
-    data = _opening(read, name)
+    read = getattr(file, "read1", file.read) if unbuffered else file.read
+    data = _first_bytes(read, name)
     while data != b"":
         end = data.rfind(b"\n") + 1
         parts.append(data[:end] if end else data)
@@ -54,38 +56,40 @@ def blocks_of_lines(file: BinaryIO, name: str, *, prompt: bool = False) -> Itera
             parts, size = [data[end:]], len(data) - end
             yield from _decoded(lines, name, line)
             line += lines.count(b"\n")
-        data = _more(read, name)
+        data = _next_bytes(read, name)
     if size:
         yield from _decoded(b"".join(parts), name, line)
 
 
-def _opening(read: Callable[[int], bytes | None], name: str) -> bytes:
-    """Return the first bytes of a file without a byte order mark, which two reads may bring."""
-    data = _more(read, name)
+def _first_bytes(read: Callable[[int], bytes | None], name: str) -> bytes:
+    """Return the first bytes of a file without a byte order mark, which may arrive in several reads."""
+    data = _next_bytes(read, name)
     if not data:
         raise FormatError(f"{name}: is empty. Hint: is it the right file?")
-    while _BOM.startswith(data) and data != _BOM and (more := _more(read, name)):
+    while _BOM.startswith(data) and data != _BOM and (more := _next_bytes(read, name)):
         data += more
-    return data.removeprefix(_BOM) or _more(read, name)
+    return data.removeprefix(_BOM) or _next_bytes(read, name)
 
 
-def _more(read: Callable[[int], bytes | None], name: str) -> bytes:
+def _next_bytes(read: Callable[[int], bytes | None], name: str) -> bytes:
     data = read(_BLOCK_BYTES)
     if data is None:
-        raise MachineError(f"{name}: has nothing yet and does not wait. Hint: open it in blocking mode.")
+        raise MachineError(
+            f"{name}: has no data yet and does not wait for it. Hint: open it in blocking mode."
+        )
     return data
 
 
 def _decoded(data: bytes, name: str, line: int) -> Iterator[Block]:
     if len(data) > LARGEST_TEXT:
-        for number, each in enumerate(data.split(b"\n")):
-            if len(each.removesuffix(b"\r")) > LARGEST_TEXT:
-                raise LineError(name, line + number, TOO_LONG)
+        for number, content in enumerate(data.split(b"\n"), line):
+            if len(content.removesuffix(b"\r")) > LARGEST_TEXT:
+                raise LineError(name, number, TOO_LONG)
     try:
         yield Block(data.decode("utf-8"), line)
     except UnicodeDecodeError as error:
         begin = data.rfind(b"\n", 0, error.start) + 1
-        if begin:  # what is before is read, so that whoever reads it knows how many rows there were
+        if begin:  # yield the valid lines first: the reader counts them to say which row is wrong
             yield Block(data[:begin].decode("utf-8"), line)
         raise LineError(
             name, line + data.count(b"\n", 0, begin), "is not valid UTF-8. Hint: save it as UTF-8."
@@ -93,7 +97,7 @@ def _decoded(data: bytes, name: str, line: int) -> Iterator[Block]:
 
 
 def lines_of(block: Block) -> list[str]:
-    """Return the lines of a block without their ends."""
+    """Return the lines of a block without their line ends."""
     lines = block.text.split("\n")
     if not lines[-1]:
         lines.pop()

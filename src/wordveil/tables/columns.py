@@ -1,4 +1,4 @@
-"""Which columns are perturbed, kept and left out; what to say when one is not there."""
+"""Names of columns: which are perturbed, kept and left out, and which may be shown in messages."""
 
 import difflib
 import re
@@ -9,13 +9,13 @@ from wordveil.errors import FormatError, ParameterError
 
 __all__ = ["checked_names", "described", "missing_column", "not_text", "positions"]
 
-_SHOWN: Final = 20
-_LONGEST: Final = 40
+_SHOWN: Final = 20  # names in a note: more would fill the screen and help nobody
+_LONGEST: Final = 40  # characters of a name that may be shown: names of several words fit, sentences do not
 _PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _SEPARATORS: Final = re.compile(r"[A-Za-z0-9]+(?:[ _.-][A-Za-z0-9]+)*")
 
-# The first row of a table without a header is data, and so can the keys of JSON objects be. So a name from a
-# file is shown only if it is made of words that columns are commonly called by.
+# The first row of a table without a header is data, and the keys of JSON objects may be data too. So a name
+# from a file is shown only if it consists of words that are common in the names of columns.
 _WORDS: Final = """
     account address age agent amount annotation annotator answer at author batch body by category channel chat
     city class client code column comment comments company content context conversation count country created
@@ -34,24 +34,23 @@ _COLUMN_WORDS: Final = frozenset(_WORDS.split())
 
 
 def checked_names(text: str | Iterable[str], keep: str | Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the names of both kinds of columns, each once; refuse a name in both."""
-    names = [[raw] if isinstance(raw, str) else _listed(raw) for raw in (text, keep)]
-    chosen, kept = (list(dict.fromkeys(each)) for each in names)
+    """Return the columns to perturb and those to keep, without repeats; refuse a name that is in both."""
+    chosen, kept = _listed(text), _listed(keep)
     both = sorted(set(chosen) & set(kept))
     if both:
         raise ParameterError(f"Column '{both[0]}' can't be both perturbed and kept.")
     return chosen, kept
 
 
-def _listed(names: Iterable[str]) -> list[str]:
-    listed = list(names) if isinstance(names, Iterable) else [names]
-    if not all(isinstance(name, str) for name in listed):  # bytes are made of numbers
+def _listed(names: str | Iterable[str]) -> list[str]:
+    listed = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+    if not all(isinstance(name, str) for name in listed):  # bytes are an iterable of int
         raise ParameterError("The names of columns must be str.")
-    return listed
+    return list(dict.fromkeys(listed))
 
 
 def _is_plain(name: str) -> bool:
-    """Tell whether a name from a file is an ordinary name of a column, which tells nothing about anybody.
+    """Return whether a name from a file is an ordinary column name, which says nothing about anybody.
 
     Examples
     --------
@@ -62,15 +61,14 @@ def _is_plain(name: str) -> bool:
     if len(name) > _LONGEST or not _SEPARATORS.fullmatch(name):
         return False
     parts = [part.lower() for part in _PARTS.findall(name)]
-    if (
-        len(parts) > 1 and parts[-1].isdecimal() and len(parts[-1]) == 1
-    ):  # as in text2; more may be somebody's
+    # One digit, as in text2, is ordinary; a longer number may belong to a person.
+    if len(parts) > 1 and parts[-1].isdecimal() and len(parts[-1]) == 1:
         parts.pop()
     return all(part in _COLUMN_WORDS for part in parts)
 
 
 def described(names: Sequence[str], all_names: Sequence[str]) -> str:
-    """Return columns of a file for people: ordinary names as they are, others by their positions.
+    """Return columns of a file in a form that is safe to show: ordinary names, and positions of the others.
 
     Examples
     --------
@@ -81,22 +79,22 @@ def described(names: Sequence[str], all_names: Sequence[str]) -> str:
     """
     plain = [name for name in names if _is_plain(name)]
     others = {*names} - {*plain}
-    places = [str(number) for number, name in enumerate(all_names, 1) if name in others]
+    numbers = [str(number) for number, name in enumerate(all_names, 1) if name in others]
     shown = plain[:_SHOWN]
     if len(plain) > len(shown):
         shown.append(f"{len(plain) - len(shown)} more with names")
-    if len(places) > _SHOWN:
-        shown.append(f"{len(places):,} columns of {len(all_names):,}")
-    elif places:
-        listed = " and ".join(filter(None, (", ".join(places[:-1]), places[-1])))
-        shown.append(f"column{'s' if len(places) > 1 else ''} {listed} of {len(all_names):,}")
+    if len(numbers) > _SHOWN:
+        shown.append(f"{len(numbers):,} columns of {len(all_names):,}")
+    elif numbers:
+        listed = " and ".join(filter(None, (", ".join(numbers[:-1]), numbers[-1])))
+        shown.append(f"column{'s' if len(numbers) > 1 else ''} {listed} of {len(all_names):,}")
     return ", ".join(shown)
 
 
 def missing_column(name: str, columns: Iterable[str], where: str, hint: str = "") -> FormatError:
-    """Return the error for a column that is not there, with the one that was meant, if one is close.
+    """Return the error for a column that is not there, with the closest name as a hint if there is one.
 
-    A name that is no ordinary one may be data, and is called by its position.
+    A name that is not an ordinary one may be data, so the hint gives its position instead.
     """
     names = list(columns)
     if close := difflib.get_close_matches(name, names, n=1):
@@ -106,14 +104,14 @@ def missing_column(name: str, columns: Iterable[str], where: str, hint: str = ""
 
 
 def not_text(name: str, where: str, kind: str) -> FormatError:
-    """Return the error for a column that holds something else than text."""
+    """Return the error for a column that holds something other than text."""
     return FormatError(f"{where}: column '{name}' is not text but {kind}. Hint: only text can be perturbed.")
 
 
-def positions(columns: Sequence[str], wanted: Iterable[str], where: str, hint: str = "") -> dict[str, int]:
-    """Return where each wanted column stands."""
+def positions(columns: Sequence[str], names: Iterable[str], where: str, hint: str = "") -> dict[str, int]:
+    """Return the position of each of the names among the columns; an error if one is missing or ambiguous."""
     places = {}
-    for name in wanted:
+    for name in names:
         if name not in columns:
             raise missing_column(name, columns, where, hint)
         if columns.count(name) > 1:

@@ -1,4 +1,4 @@
-"""gzip and Zstandard: read as a stream, written a chunk at a time as members that stand in a row."""
+"""gzip and Zstandard: read as a stream; written one chunk at a time, as consecutive members of a file."""
 
 import gzip
 import io
@@ -9,40 +9,45 @@ from typing import Any, BinaryIO, Final, Literal, cast
 
 from wordveil.errors import FormatError, MissingExtraError
 
-__all__ = ["Compression", "compressor", "decompressed", "packed_writer"]
+__all__ = ["COMPRESSIONS", "Compression", "compressor", "decompressed", "packed_writer"]
 
 Compression = Literal["", "gz", "zst"]
+COMPRESSIONS: Final[dict[str, Compression]] = {".gz": "gz", ".zst": "zst"}
+"""The compression that each file extension implies."""
 
-# A run of zeros unpacks to 30,000 times its size: feeding little at a time bounds what comes out at once.
+# Compressed bytes per step. A run of zeros unpacks to 30,000 times its size, so small steps bound the memory:
+# 4 KiB become 120 MB at worst.
 _FED_BYTES: Final = 1 << 12
+_BUFFER_BYTES: Final = 1 << 20  # unpacked: one block of lines, so a block is filled by one read
+_GZIP_LEVEL: Final = 6  # zlib's own default; 9 takes far longer for files that are hardly smaller
 
 
 def decompressed(file: BinaryIO, compression: Compression, name: str) -> BinaryIO:
-    """Return a stream of what was compressed; damage is a FormatError when the reading comes to it."""
+    """Return the decompressed stream; damage raises a FormatError when it is reached."""
     match compression:
         case "gz":
-            return io.BufferedReader(_Unpacked(file, name, _Gzip()), 1 << 20)
+            return io.BufferedReader(_Unpacked(file, name, _Gzip()), _BUFFER_BYTES)
         case "zst":
-            return io.BufferedReader(_Unpacked(file, name, _Zstandard()), 1 << 20)
+            return io.BufferedReader(_Unpacked(file, name, _Zstandard()), _BUFFER_BYTES)
         case _:
             return file
 
 
 def compressor(compression: Compression) -> Callable[[bytes], bytes]:
-    """Return what makes one member of some bytes; members can be joined."""
+    """Return a function that compresses bytes into one member; joined members are a valid file."""
     match compression:
         case "gz":
-            return lambda data: gzip.compress(data, compresslevel=6, mtime=0)
+            return lambda data: gzip.compress(data, compresslevel=_GZIP_LEVEL, mtime=0)
         case "zst":
-            packed: Callable[[bytes], bytes] = _zstandard().ZstdCompressor().compress
-            return packed
+            compress: Callable[[bytes], bytes] = _zstandard().ZstdCompressor().compress
+            return compress
         case _:
             return lambda data: data
 
 
 @contextmanager
 def packed_writer(file: BinaryIO, compression: Compression) -> Iterator[BinaryIO]:
-    """Yield what packs all that is written to it into one member; the file stays open."""
+    """Yield a file that compresses everything written to it into one member; `file` stays open."""
     match compression:
         case "gz":
             with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as packed:
@@ -80,7 +85,7 @@ class _Zstandard:
 
 
 class _Unpacked(io.RawIOBase):
-    """The members of a compressed file, one by one; one that is cut short is an error, not an end."""
+    """The content of a compressed file, member by member; a truncated member is an error, not an end."""
 
     def __init__(self, file: BinaryIO, name: str, kind: _Gzip | _Zstandard) -> None:
         self._file, self._name, self._kind = file, name, kind
@@ -97,14 +102,14 @@ class _Unpacked(io.RawIOBase):
             while not self._ready and self._advance():
                 pass
         except self._kind.errors:
-            raise FormatError(f"{self._name}: is no {self._kind.title} file, or is damaged.") from None
+            raise FormatError(f"{self._name}: is not a {self._kind.title} file, or it is damaged.") from None
         count = min(len(buffer), len(self._ready))
         buffer[:count] = self._ready[:count]
         self._ready = self._ready[count:]
         return count
 
     def _advance(self) -> bool:
-        """Unpack a little more; say whether there is more to come."""
+        """Unpack one more step; return False at the end of the file."""
         if not self._packed:
             self._packed = self._file.read(_FED_BYTES)
         if not self._packed:
@@ -112,7 +117,7 @@ class _Unpacked(io.RawIOBase):
                 raise FormatError(f"{self._name}: is cut short. Hint: copy it again.")
             return False
         if self._member is None:
-            if self._begun:  # zero bytes may pad a gzip file
+            if self._begun:  # zero bytes may follow the members of a gzip file
                 self._packed = self._packed.lstrip(b"\0")
             if not self._packed:
                 return True

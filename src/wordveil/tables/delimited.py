@@ -1,4 +1,4 @@
-"""CSV and TSV: rows of fields, with quotes as spreadsheets write them, or without any."""
+"""CSV, TSV and other delimited files: quotes as spreadsheets write them, or none at all."""
 
 import csv
 import io
@@ -7,92 +7,95 @@ from itertools import chain
 from typing import Any, Final
 
 from wordveil.errors import FormatError
-from wordveil.tables.base import Answers, Chunk, Source, Table, cut
+from wordveil.tables.base import Chunk, Columns, Source, Table, cut
 from wordveil.tables.blocks import TOO_LONG, LineError, blocks_of_lines
 from wordveil.tables.columns import missing_column, positions
+from wordveil.tables.layout import Layout
+from wordveil.tables.registry import Format, register_format
 from wordveil.tokens import LARGEST_TEXT
 
-__all__ = ["Delimited"]
+__all__ = ["Delimited", "open_delimited"]
 
-_INCOMPLETE: Final = "unexpected end of data"
-_NO_QUOTES: Final = "Hint: --no-quotes (quotes=False) reads quotes as ordinary letters."
+_DEFAULT_DELIMITER: Final = ","
+_INCOMPLETE: Final = "unexpected end of data"  # what the csv module calls an open quote
+_NO_QUOTES: Final = "Hint: --no-quotes (quotes=False) reads quotes as ordinary characters."
 _ENDLESS: Final = "is over 16 MiB, or a quote in it is never closed."
 _NO_HEADER: Final = "the first row names the columns; --no-header (header=False) numbers them from 1."
 _OTHER_DELIMITERS: Final = {
-    ";": "semicolons separate its fields, it seems: --delimiter ';' (delimiter=';').",
-    "\t": "tabs separate its fields, it seems: --format tsv (format='tsv').",
-    "|": "vertical bars separate its fields, it seems: --delimiter '|' (delimiter='|').",
-    ",": "commas separate its fields, it seems: --format csv (format='csv').",
+    ";": "its fields seem to be separated by semicolons: --delimiter ';' (delimiter=';').",
+    "\t": "its fields seem to be separated by tabs: --format tsv (format='tsv').",
+    "|": "its fields seem to be separated by vertical bars: --delimiter '|' (delimiter='|').",
+    ",": "its fields seem to be separated by commas: --format csv (format='csv').",
 }
 
 
 class Delimited(Table):
     """A table with one character between the fields; the first row names the columns, or they are numbered.
 
-    In a table of several columns a line with nothing on it is no row; in one of a single column it is an
-    empty field. There are no nulls: an empty field is an empty text.
+    An empty line is skipped in a table with several columns, and is an empty field in a table with one. There
+    are no nulls: an empty field is an empty text.
     """
 
-    def __init__(
-        self, source: Source, text: list[str], keep: list[str], *, delimiter: str, header: bool, quotes: bool
-    ) -> None:
+    def __init__(self, source: Source, layout: Layout, text: list[str], keep: list[str]) -> None:
         super().__init__(source)
-        # The limit is the process's own; it is only ever raised.
+        # The limit belongs to the whole process, so it is only ever raised.
         csv.field_size_limit(max(csv.field_size_limit(), LARGEST_TEXT + 1))
-        quoting: dict[str, Any] = {"quoting": csv.QUOTE_NONE, "quotechar": None} if not quotes else {}
-        self._rule: dict[str, Any] = {"delimiter": delimiter, "strict": True} | quoting
-        self._header, self._quotes = header, quotes
+        self._delimiter = layout.delimiter or _DEFAULT_DELIMITER
+        quoting: dict[str, Any] = {"quoting": csv.QUOTE_NONE, "quotechar": None} if not layout.quotes else {}
+        self._dialect: dict[str, Any] = {"delimiter": self._delimiter, "strict": True} | quoting
+        self._header, self._quotes = layout.header, layout.quotes
         self._carry, self._line, self._rows, self._width = "", 1, 0, 0
-        # An empty file has no columns, so that none can be missing.
         self.text, self.kept = tuple(text), tuple(keep)
         self._places: dict[str, int] = {}
         self._groups = self._parsed()
         self._first = next(self._groups, [])
 
     def _choose(self, first: list[str]) -> None:
-        """Find the columns as soon as the first row is there: that is the first thing to get wrong."""
+        """Find the chosen columns in the first row, before anything else can go wrong."""
         text, keep = self.text, self.kept
         names = first if self._header else [str(number) for number in range(1, len(first) + 1)]
-        wanted, where = [*text, *keep], self._source.name
+        chosen, where = [*text, *keep], self._source.name
         other = next((mark for mark in _OTHER_DELIMITERS if len(first) == 1 and mark in first[0]), None)
-        if other is not None and not {*wanted} <= {*names}:
-            raise missing_column(wanted[0], (), where, _OTHER_DELIMITERS[other])
-        places = positions(names, wanted, where, _NO_HEADER if self._header else "")
+        if other is not None and not {*chosen} <= {*names}:
+            raise missing_column(chosen[0], (), where, _OTHER_DELIMITERS[other])
+        places = positions(names, chosen, where, _NO_HEADER if self._header else "")
         self._places = dict(sorted(places.items(), key=lambda place: place[1]))
         self.text = tuple(name for name in self._places if name in text)
         self.kept = tuple(name for name in self._places if name in keep)
         self.names = tuple(names)
 
     def _parsed(self) -> Iterator[list[list[str]]]:
-        """Yield the rows as they are found, the header among them."""
+        """Yield the rows in groups, the header included."""
         try:
-            for block in blocks_of_lines(self._source.file, self._source.name, prompt=self._source.prompt):
+            for block in blocks_of_lines(
+                self._source.file, self._source.name, unbuffered=self._source.unbuffered
+            ):
                 if not self._carry:
                     self._line = block.line
                 if rows := self._parse(self._carry + block.text):
                     yield rows
         except LineError as error:
-            raise self._error(error.line, error.what) from None
+            raise self._error(error.line, error.problem) from None
         if self._carry:
             raise self._error(self._line, f"a quote is opened and never closed. {_NO_QUOTES}")
 
     def _parse(self, text: str) -> list[list[str]]:
-        """Return the whole rows of some lines; what may go on in the next lines is carried over."""
+        """Return the complete rows of some lines; a row that may continue is kept for the next lines."""
         rows: list[list[str]] = []
-        reader = csv.reader(io.StringIO(text, newline="\n"), **self._rule)
-        first, before = self._line, 0
+        reader = csv.reader(io.StringIO(text, newline="\n"), **self._dialect)
+        first_line, parsed_lines = self._line, 0
         self._carry = ""
         try:
             for row in reader:
                 if row or self._width == 1:
                     rows.append(self._checked(row or [""]))
                     self._rows += 1
-                before = reader.line_num
-                self._line = first + before
+                parsed_lines = reader.line_num
+                self._line = first_line + parsed_lines
         except csv.Error as error:
             if _INCOMPLETE not in str(error):
-                raise self._error(self._line, _told(str(error))) from None
-            self._carry = text.split("\n", before)[-1]
+                raise self._error(self._line, _problem(str(error))) from None
+            self._carry = text.split("\n", parsed_lines)[-1]
         if len(self._carry) > LARGEST_TEXT // 4 and _size(self._carry) > LARGEST_TEXT:
             raise self._error(self._line, f"{_ENDLESS} {_NO_QUOTES}")
         return rows
@@ -107,28 +110,28 @@ class Delimited(Table):
             raise self._error(self._line, TOO_LONG)
         return row
 
-    def _error(self, line: int, what: str) -> FormatError:
+    def _error(self, line: int, problem: str) -> FormatError:
         row = self._rows + (0 if self._header else 1)
         place = f"row {row} (line {line})" if row else f"the header (line {line})"
-        return FormatError(f"{self._source.name}, {place}: {what}")
+        return FormatError(f"{self._source.name}, {place}: {problem}")
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield the rows; each must have as many fields as there are columns."""
+        """Yield the rows; a row with more or fewer fields than there are columns is an error."""
         padding = self._source.padding
-        perturbed = [number for number, name in enumerate(self._places) if name in self.text]
+        perturbed = [place for place, name in enumerate(self._places) if name in self.text]
         for rows in cut(
             self._groups_of_rows(),
-            lambda row: sum(max(padding, len(row[number])) for number in perturbed),
+            lambda row: sum(max(padding, len(row[place])) for place in perturbed),
             lambda row: sum(map(len, row)),
-            prompt=self._source.prompt,
+            unbuffered=self._source.unbuffered,
         ):
             columns = dict(zip(self._places, zip(*rows, strict=True), strict=True))
-            texts: Answers = {name: list(columns[name]) for name in self.text}
+            texts: Columns = {name: list(columns[name]) for name in self.text}
             rest = {name: columns[name] for name in self.kept}
             yield Chunk(len(rows), texts, rest)
 
     def _groups_of_rows(self) -> Iterator[list[tuple[str, ...]]]:
-        """Yield the chosen fields of the rows: what is left out is not held any longer."""
+        """Yield the chosen fields of the rows; the others are dropped here, to save memory."""
         places = tuple(self._places.values())
         first = self._first[1:] if self._header else self._first
         self._first = []
@@ -143,8 +146,8 @@ class Delimited(Table):
         """Return the names of the columns that are written."""
         return self._written([list(self._places)]) if self._header and self._places else b""
 
-    def encode(self, chunk: Chunk, answers: Answers) -> bytes:
-        """Return the rows with quotes where they are needed."""
+    def encode(self, chunk: Chunk, answers: Columns) -> bytes:
+        """Return the rows, with quotes where they are needed."""
         columns = [answers[name] if name in answers else chunk.rest[name] for name in self._places]
         return self._written([list(row) for row in zip(*columns, strict=True)])
 
@@ -152,22 +155,21 @@ class Delimited(Table):
         if not self._quotes:
             return self._joined(rows).encode("utf-8")
         out = _LineFeeds()
-        csv.writer(out, delimiter=self._rule["delimiter"], lineterminator="\r\n").writerows(rows)
+        csv.writer(out, delimiter=self._delimiter, lineterminator="\r\n").writerows(rows)
         return "".join(out.lines).encode("utf-8")
 
     def _joined(self, rows: list[list[str]]) -> str:
-        delimiter = self._rule["delimiter"]
-        if any(delimiter in field for row in rows for field in row):
+        if any(self._delimiter in field for row in rows for field in row):
             raise FormatError(
-                f"{self._source.name}: a word of the vocabulary holds the delimiter, and quotes are off."
+                f"{self._source.name}: a word of the vocabulary contains the delimiter, and quotes are off."
             )
-        return "".join(f"{delimiter.join(row)}\n" for row in rows)
+        return "".join(f"{self._delimiter.join(row)}\n" for row in rows)
 
 
 class _LineFeeds:
-    """Takes rows as the csv module ends them, and ends them with a line feed alone.
+    """Replaces the line ends of the csv module with line feeds.
 
-    Told to do so itself, the module would leave carriage returns inside of fields without quotes.
+    The module could write line feeds itself, but then it would not quote fields with carriage returns.
     """
 
     def __init__(self) -> None:
@@ -181,10 +183,19 @@ def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8"))
 
 
-def _told(error: str) -> str:
-    """Return what the csv module complains of, in our words."""
+def _problem(error: str) -> str:
+    """Return what an error of the csv module means."""
     if "new-line character" in error:
-        return "a carriage return stands outside of quotes. Hint: end the lines with a line feed."
+        return "a carriage return is outside of quotes. Hint: end the lines with a line feed."
     if "expected after" in error:
         return f"something follows a closing quote. {_NO_QUOTES}"
     return f"{_ENDLESS} {_NO_QUOTES}" if "larger than field limit" in error else "is not valid CSV."
+
+
+def open_delimited(source: Source, layout: Layout, text: list[str], keep: list[str]) -> Table:
+    """Return a table with the delimiter of its layout. Other delimited formats can use it as their `open`."""
+    return Delimited(source, layout, text, keep)
+
+
+register_format(Format("csv", "CSV", (".csv",), open_delimited, delimiter=_DEFAULT_DELIMITER))
+register_format(Format("tsv", "TSV", (".tsv", ".tab"), open_delimited, delimiter="\t"))

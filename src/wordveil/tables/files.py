@@ -1,93 +1,40 @@
-"""Files by their format: CSV, TSV, JSON Lines, Parquet, plain text; each plain, gzipped or Zstandard."""
+"""Open a file as a table: find its format by its name, unpack it, and check the columns."""
 
 import shutil
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
-from typing import BinaryIO, Final, Literal, cast, get_args
+from typing import BinaryIO, cast
 
 from wordveil.errors import ParameterError
 from wordveil.policy import Policy
 from wordveil.tables.base import Source, Table
 from wordveil.tables.columns import checked_names
-from wordveil.tables.compression import Compression, decompressed
-from wordveil.tables.delimited import Delimited
-from wordveil.tables.json_lines import JsonLines
-from wordveil.tables.parquet import Parquet
-from wordveil.tables.plain_text import PlainText
+from wordveil.tables.compression import COMPRESSIONS, Compression, decompressed
+from wordveil.tables.layout import Layout
+from wordveil.tables.registry import format_names, format_of_extension
 
-__all__ = ["PARQUET_IS_NO_PIPE", "Format", "Layout", "open_table", "recognised"]
-
-Format = Literal["csv", "tsv", "jsonl", "parquet", "text"]
-
-PARQUET_IS_NO_PIPE: Final = "Parquet can't go through a pipe. Hint: name the files."
-_EXTENSIONS: Final[dict[str, Format]] = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".txt": "text",
-    ".text": "text",
-}
-_COMPRESSIONS: Final[dict[str, Compression]] = {".gz": "gz", ".zst": "zst"}
+__all__ = ["open_table", "recognised"]
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How a table is laid out in its file.
+def recognised(path: PurePath, layout: Layout, other: str | None = None) -> tuple[Layout, Compression]:
+    """Return the layout with its format, and the compression, from the name of a file.
 
-    Parameters
-    ----------
-    format : {"csv", "tsv", "jsonl", "parquet", "text"}, optional
-        By default what the file's extension says.
-    delimiter : str, optional
-        Between the fields of CSV and TSV; by default a comma and a tab.
-    header : bool
-        Whether the first row of CSV and TSV names the columns; if not, they are "1", "2" and so on.
-    quotes : bool
-        Whether quotes in CSV and TSV hold fields together, or are letters like any other.
-
-    Examples
-    --------
-    >>> Layout("tsv", header=False).format
-    'tsv'
-    """
-
-    format: Format | None = None
-    delimiter: str | None = None
-    header: bool = True
-    quotes: bool = True
-
-    def __post_init__(self) -> None:
-        if self.format is not None and self.format not in get_args(Format):
-            raise ParameterError(f"The format of a table must be one of {', '.join(get_args(Format))}.")
-        mark = self.delimiter
-        if mark is not None and (
-            not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n\0' or "\ud800" <= mark <= "\udfff"
-        ):
-            raise ParameterError("The delimiter must be one character, and no quote, NUL or line end.")
-
-
-def recognised(path: PurePath, layout: Layout, other: Format | None = None) -> tuple[Layout, Compression]:
-    """Return the layout with its format, and the compression, that the name of a file tells.
-
-    A name that tells nothing is refused, unless there is an `other` format to take it for.
+    A name without a known extension is refused, unless there is an `other` format to assume.
     """
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    compression = _COMPRESSIONS.get(suffixes[-1] if suffixes else "", "")
+    compression = COMPRESSIONS.get(suffixes[-1] if suffixes else "", "")
     if compression:
         suffixes.pop()
-    kind = layout.format or _EXTENSIONS.get(suffixes[-1] if suffixes else "", other)
-    if kind is None:
+    implied = format_of_extension(suffixes[-1] if suffixes else "")
+    name = layout.format or (other if implied is None else implied.name)
+    if name is None:
         raise ParameterError(
-            f"{path}: the name does not tell the format. Hint: --format (Layout(format=…)) does: "
-            f"{', '.join(get_args(Format))}."
+            f"{path}: the extension does not name a format. Hint: --format (Layout(format=…)) takes "
+            f"{', '.join(format_names())}."
         )
-    return replace(layout, format=kind), compression
+    return replace(layout, format=name), compression
 
 
 def open_table(
@@ -99,15 +46,15 @@ def open_table(
     *,
     compression: Compression = "",
     size: int = 0,
-    prompt: bool = False,
+    unbuffered: bool = False,
     policy: Policy = Policy(),
 ) -> Table:
-    """Return the table in an open file, with the columns that are asked for.
+    """Return the table in an open file, with the chosen columns.
 
     Parameters
     ----------
     file : BinaryIO
-        The file; it stays the caller's to close.
+        The file. Closing it is left to the caller.
     name : str
         What errors call it.
     layout : Layout
@@ -115,54 +62,45 @@ def open_table(
     text, keep : names of columns
         Those to perturb, and those to write as they are. All others are left out.
     compression : {"", "gz", "zst"}
-        What the file is packed with.
+        How the file is compressed.
     size : int
         Its size in bytes, if it is known, for progress.
-    prompt : bool
-        Hand rows on as they come.
+    unbuffered : bool
+        Pass rows on as they arrive.
     policy : Policy
-        What will happen around the words; padding makes answers long, and gives missing texts some.
+        The policy of the run: padding makes answers long, and fills in missing texts.
     """
+    table_format = layout.find_format()
     chosen, kept = checked_names(text, keep)
-    if layout.format == "text":
+    if not table_format.has_columns:
         if chosen or kept:
-            raise ParameterError(f"{name}: plain text has no columns to choose from. Hint: leave them out.")
+            raise ParameterError(
+                f"{name}: {table_format.title} has no columns to choose from. Hint: leave them out."
+            )
     elif not chosen:
         raise ParameterError(f"{name}: which column is to be perturbed? Hint: --text COLUMN (text=…).")
-    source = Source(decompressed(file, compression, name), name, file, size, prompt, policy)
-    match layout.format:
-        case "csv" | "tsv":
-            delimiter = layout.delimiter or ("," if layout.format == "csv" else "\t")
-            rule = {"delimiter": delimiter, "header": layout.header, "quotes": layout.quotes}
-            return Delimited(source, chosen, kept, **rule)  # type: ignore[arg-type]  # three of three types
-        case "jsonl":
-            return JsonLines(source, chosen, kept)
-        case "parquet":
-            seekable = _seekable(source, compression)
-            try:
-                return Parquet(seekable, chosen, kept)
-            except BaseException:
-                if seekable.file is not file:
-                    seekable.file.close()
-                raise
-        case "text":
-            return PlainText(source)
-        case _:
-            raise ParameterError("The layout of a table must have a format.")
+    if unbuffered:
+        table_format.check_streams()
+    if layout.delimiter is None:
+        layout = replace(layout, delimiter=table_format.delimiter)
+    source = Source(decompressed(file, compression, name), name, file, size, unbuffered, policy)
+    if table_format.seekable and compression:
+        source = _unpacked(source)
+    try:
+        return table_format.open(source, layout, chosen, kept)
+    except BaseException:
+        source.close()
+        raise
 
 
-def _seekable(source: Source, compression: Compression) -> Source:
-    """Return a source that can be read in any order, as Parquet must be."""
-    if source.prompt:
-        raise ParameterError(PARQUET_IS_NO_PIPE)
-    if not compression:
-        return source
-    # Unlinked from the beginning and for this user alone: what was unpacked can be found by nobody.
-    unpacked = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115  # lives as long as the table
+def _unpacked(source: Source) -> Source:
+    """Return a source with all of its content in a temporary file, which allows random access."""
+    # Deleted from the start and readable for this user alone: nobody else can find the unpacked content.
+    unpacked = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115  # the table closes it
     try:
         shutil.copyfileobj(source.file, unpacked, 1 << 20)
     except BaseException:
         unpacked.close()
         raise
     unpacked.seek(0)
-    return replace(source, file=unpacked)
+    return replace(source, file=unpacked, owned=True)

@@ -1,4 +1,4 @@
-"""JSON Lines: an object per line. Unless padded, what a record lacks stays absent, and null stays null."""
+"""JSON Lines: one object per line. Unless padded, absent members stay absent, and nulls stay null."""
 
 import json
 import re
@@ -8,9 +8,11 @@ from itertools import chain
 from typing import Any, Final, NoReturn
 
 from wordveil.errors import FormatError
-from wordveil.tables.base import Answers, Chunk, Source, Table, cut
+from wordveil.tables.base import Chunk, Columns, Source, Table, cut
 from wordveil.tables.blocks import blocks_of_lines, lines_of
 from wordveil.tables.columns import missing_column
+from wordveil.tables.layout import Layout
+from wordveil.tables.registry import Format, register_format
 
 __all__ = ["JsonLines"]
 
@@ -20,7 +22,7 @@ _Sized = tuple[_Record, int]
 
 
 class _Number(str):
-    """A number as it is written: kept, it must come out with the same digits."""
+    """A number as it is written in the file: if it is kept, its digits must not change."""
 
     __slots__ = ()
 
@@ -29,7 +31,7 @@ def _refuse(_: str) -> NoReturn:
     raise ValueError
 
 
-# Nobody can know this mark, so that no text can pass for a number.
+# Numbers are read as text with this mark in front. It is random, so no text of a file can pass for a number.
 _MARK: Final = secrets.token_hex(16)
 _MARKED: Final = re.compile(f'"{_MARK}([-+.0-9eE]+)"')
 
@@ -47,28 +49,29 @@ _WRITE: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class JsonLines(Table):
-    """Objects, of which the chosen members are written, in the order in which each has them."""
+    """Objects; the chosen members of each are written, in their own order."""
 
     def __init__(self, source: Source, text: list[str], keep: list[str]) -> None:
         super().__init__(source)
         self.text, self.kept = tuple(text), tuple(keep)
         self._chosen = {*text, *keep}
-        self._names: dict[str, None] | None = {}  # of the first records, in their order; None after them
+        self._names: dict[str, None] | None = {}  # of the first group of records; None after it
         self._groups = self._parsed()
         self._first = next(self._groups, [])
-        known, self._names = dict(self._names), None
-        self._missing = {name for name in self._chosen if name not in known}
-        if self._first and not source.prompt:  # what has come so far of a pipe may be one record
-            self._check_columns(known)
-        self.names = tuple(known)
+        self.names, self._names = tuple(self._names), None
+        self._missing = self._chosen.difference(self.names)
+        if self._first and not source.unbuffered:  # a pipe may have sent a single record so far
+            self._check_columns(self.names)
 
-    def _check_columns(self, known: Iterable[str]) -> None:
+    def _check_columns(self, names: Iterable[str]) -> None:
         if self._missing:
-            raise missing_column(min(self._missing), known, self._source.name)
+            raise missing_column(min(self._missing), names, self._source.name)
 
     def _parsed(self) -> Iterator[list[_Sized]]:
-        """Yield the records; the first group is where the columns are looked for."""
-        for block in blocks_of_lines(self._source.file, self._source.name, prompt=self._source.prompt):
+        """Yield the records in groups; the first group decides which columns there are."""
+        for block in blocks_of_lines(
+            self._source.file, self._source.name, unbuffered=self._source.unbuffered
+        ):
             records = []
             for number, line in enumerate(lines_of(block), block.line):
                 if line and not line.isspace():
@@ -77,7 +80,7 @@ class JsonLines(Table):
                 yield records
 
     def _picked(self, record: _Record) -> _Record:
-        """Return the chosen members: what is left out is not held any longer."""
+        """Return the chosen members; the others are dropped here, to save memory."""
         if self._names is not None:
             self._names.update(dict.fromkeys(record))
         return {name: record[name] for name in record if name in self._chosen}
@@ -100,10 +103,12 @@ class JsonLines(Table):
         return record
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield the records with their chosen members only."""
-        for sized in cut(self._all_groups(), self._letters, lambda row: row[1], prompt=self._source.prompt):
+        """Yield the chosen members of the records."""
+        for sized in cut(
+            self._all_groups(), self._letters, lambda row: row[1], unbuffered=self._source.unbuffered
+        ):
             records = [record for record, _ in sized]
-            texts: Answers = {name: [record.get(name) for record in records] for name in self.text}
+            texts: Columns = {name: [record.get(name) for record in records] for name in self.text}
             yield Chunk(len(records), texts, records)
 
     def _all_groups(self) -> Iterator[list[_Sized]]:
@@ -112,36 +117,44 @@ class JsonLines(Table):
             if self._missing:
                 self._missing.difference_update(*(record for record, _ in records))
             yield records
-        if self._source.prompt and first:
+        if self._source.unbuffered and first:
             self._check_columns(())
 
     def _letters(self, row: _Sized) -> int:
         return sum(max(self._source.padding, len(row[0].get(name) or "")) for name in self.text)
 
     def values(self, chunk: Chunk, name: str) -> list[str | None]:
-        """Return a kept column of a chunk; what is no text, as it is written."""
-        found = [record.get(name) for record in chunk.rest]
-        return [each if each is None or type(each) is str else _written(each) for each in found]
+        """Return a kept column of a chunk; values other than text as JSON."""
+        values = [record.get(name) for record in chunk.rest]
+        return [value if value is None or type(value) is str else _written(value) for value in values]
 
-    def encode(self, chunk: Chunk, answers: Answers) -> bytes:
-        """Return an object a line; what is absent in a record stays absent, unless it is padded.
+    def encode(self, chunk: Chunk, answers: Columns) -> bytes:
+        """Return one object per line. Absent members stay absent, unless the policy pads.
 
-        If it is, the texts come first: the place of a member that was added would give it away.
+        If it does, the texts come first in each object: otherwise the position of a member would show that it
+        was added.
         """
-        fills = self._source.policy.pads_nulls
-        first = dict.fromkeys(answers) if fills else {}
+        pads = self._source.policy.pads_nulls
+        first = dict.fromkeys(answers) if pads else {}
         lines = []
         for number, record in enumerate(chunk.rest):
-            changed = {name: answers[name][number] for name in answers if fills or name in record}
+            changed = {name: answers[name][number] for name in answers if pads or name in record}
             lines.append(f"{_written(first | record | changed)}\n")
         return "".join(lines).encode("utf-8")
 
 
 def _written(value: Any) -> str:
-    """Return a value as JSON, with every number as it was."""
+    """Return a value as JSON, with the digits of every number as they were."""
     written = _WRITE(value)
     try:
         written.encode("utf-8")
-    except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can tell
+    except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can express
         written = json.dumps(value)
     return _MARKED.sub(r"\1", written) if _MARK in written else written
+
+
+def _open(source: Source, _: Layout, text: list[str], keep: list[str]) -> Table:
+    return JsonLines(source, text, keep)
+
+
+register_format(Format("jsonl", "JSON Lines", (".jsonl", ".ndjson"), _open))

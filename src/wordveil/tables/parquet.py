@@ -1,4 +1,4 @@
-"""Parquet: types, compression and row groups as in the input, through pyarrow (extra `files`)."""
+"""Parquet, through pyarrow (extra `files`): types, compression and row groups stay as in the input."""
 
 import io
 from collections.abc import Iterator
@@ -6,18 +6,25 @@ from typing import Any, BinaryIO, Final
 
 from wordveil.errors import FormatError, MissingExtraError
 from wordveil.tables.arrow import bare_field, first_not_utf8
-from wordveil.tables.base import CHUNK_BYTES, CHUNK_ROWS, Answers, Chunk, Source, Table
+from wordveil.tables.base import CHUNK_BYTES, CHUNK_ROWS, Chunk, Columns, Source, Table
 from wordveil.tables.blocks import TOO_LONG
 from wordveil.tables.columns import not_text, positions
+from wordveil.tables.layout import Layout
+from wordveil.tables.registry import Format, register_format
 from wordveil.tokens import LARGEST_TEXT
 
 __all__ = ["Parquet"]
 
-_GROUP_BYTES: Final = 16 << 20  # of a row group that is held in memory to be written
-_BUFFER_BYTES: Final = 1 << 20
-_READ_ROWS: Final = 4  # at a time, so that large records are held a few at a time
-_PAGE_ROWS: Final = 16  # after which the size of a page is looked at; by default 1,024 may be a gigabyte
-_ENCRYPTED: Final = b"PARE"
+# The largest row group that is written: all of it is held in memory. Larger ones compress a little better.
+_GROUP_BYTES: Final = 16 << 20
+_BUFFER_BYTES: Final = 1 << 20  # per column; with any buffer, Arrow reads page by page and not by row groups
+# Rows per batch. Arrow decodes a batch at once, and each row may have 16 MiB. With more rows per batch, short
+# records would be read faster.
+_READ_ROWS: Final = 4
+# Arrow checks the size of a page after that many rows. With its default of 1,024, a page of records of 1 MiB
+# would grow to a gigabyte.
+_PAGE_ROWS: Final = 16
+_ENCRYPTED: Final = b"PARE"  # the last bytes of a file whose footer is encrypted
 
 
 def _pyarrow() -> Any:
@@ -32,8 +39,8 @@ def _pyarrow() -> Any:
 class Parquet(Table):
     """A Parquet file. A dictionary-encoded text column becomes a plain one; no metadata is written.
 
-    Row groups are those of the input, but for empty ones, and for those over 16 MiB, which are cut: one at a
-    time is held in memory when the output is put together.
+    The output has the row groups of the input, without empty ones. Those over 16 MiB are split, since each is
+    held in memory when the output is assembled.
     """
 
     def __init__(self, source: Source, text: list[str], keep: list[str]) -> None:
@@ -41,10 +48,9 @@ class Parquet(Table):
         self._arrow = _pyarrow()
         self._check_kind()
         try:
-            # With a buffer a column is read page by page, without one a row group at a time.
             self._file = self._arrow.parquet.ParquetFile(source.file, buffer_size=_BUFFER_BYTES)
         except (self._arrow.ArrowException, OSError) as error:
-            raise self._unreadable(error, ": is no Parquet file, or is damaged") from None
+            raise self._unreadable(error, ": is not a Parquet file, or it is damaged") from None
         schema = self._file.schema_arrow
         places = positions(schema.names, [*text, *keep], source.name)
         names = sorted(places, key=lambda name: places[name])
@@ -67,34 +73,36 @@ class Parquet(Table):
     def _encrypted(self) -> FormatError:
         return FormatError(f"{self._source.name}: is encrypted. Hint: decrypt it first.")
 
-    def _unreadable(self, error: Exception, what: str) -> FormatError:
-        # Arrow has no classes of its own for these. A file may have a plain footer and encrypted columns.
+    def _unreadable(self, error: Exception, problem: str) -> FormatError:
+        # Arrow has no exception classes for these. A file may have a plain footer and encrypted columns.
         if "crypt" in str(error):
             return self._encrypted()
         if "UTF8" in str(error):
-            what = what.replace("is damaged", "is not valid UTF-8")
-        return FormatError(f"{self._source.name}{what}.")
+            problem = problem.replace("is damaged", "is not valid UTF-8")
+        return FormatError(f"{self._source.name}{problem}.")
 
     def _field(self, field: Any) -> Any:
         types = self._arrow.types
         if field.name not in self.text:
             return bare_field(field)
         kind = field.type.value_type if types.is_dictionary(field.type) else field.type
-        if types.is_null(kind):  # a column without any value; padding gives it some
+        if types.is_null(kind):  # a column without any value; padding fills it
             filled = self._arrow.string() if self._source.policy.pads_nulls else kind
             return self._arrow.field(field.name, filled)
         if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
-            raise not_text(field.name, self._source.name, str(kind).split("<")[0])  # a struct lists its names
+            raise not_text(
+                field.name, self._source.name, str(kind).split("<")[0]
+            )  # str() of a struct lists its fields
         return self._arrow.field(field.name, kind, field.nullable)
 
     @property
     def done(self) -> float:
-        """Which share of the rows has been read."""
+        """The share of the rows that has been read."""
         total = self._file.metadata.num_rows
         return self._rows_read / total if total else 0.0
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield the rows, never across the end of a row group."""
+        """Yield the rows; a chunk never spans two row groups."""
         for group in range(self._file.num_row_groups):
             for batches in self._cut(group):
                 yield self._chunk(
@@ -102,9 +110,9 @@ class Parquet(Table):
                 )
 
     def _cut(self, group: int) -> Iterator[list[Any]]:
-        """Yield the batches of a row group in lists that are not too large when they are decoded.
+        """Yield the batches of a row group in lists that are small enough when they are decoded.
 
-        What the file says of its sizes is no help: a value may be stored once and repeated a thousand times.
+        The sizes in the file are no help: a value may be stored once and repeated a thousand times.
         """
         padding = self._source.padding * len(self.text)
         batches: list[Any] = []
@@ -120,7 +128,7 @@ class Parquet(Table):
             yield batches
 
     def _batches(self, group: int) -> Iterator[Any]:
-        # As far as padding makes the answers long, few rows are a chunk already.
+        # If padding makes the answers long, a single row may fill a chunk.
         rows = min(_READ_ROWS, max(1, CHUNK_BYTES // max(1, self._source.padding * len(self.text))))
         try:
             for batch in self._file.iter_batches(rows, row_groups=[group], columns=self._schema.names):
@@ -131,10 +139,10 @@ class Parquet(Table):
             raise self._unreadable(error, f"{where}: is damaged") from None
 
     def _chosen_leaves(self) -> list[int]:
-        """Return which columns of the file, of which a nested one has several, belong to the chosen ones.
+        """Return the leaf columns of the file that belong to the chosen columns; a nested one has several.
 
-        Arrow aborts the process when it is asked about an encrypted column, so that those that are left out
-        are never asked about, and the others only after a row could be read.
+        Arrow aborts the process when asked about an encrypted column. So columns that are left out are never
+        asked about, and the others only after a row could be read.
         """
         try:
             for group in range(min(1, self._file.num_row_groups)):
@@ -142,7 +150,7 @@ class Parquet(Table):
                     break
         except (self._arrow.ArrowException, OSError) as error:
             if "crypt" in str(error):
-                raise self._encrypted() from None  # any other damage is told where it is
+                raise self._encrypted() from None  # any other damage is reported when it is reached
         names = self._schema.names
         paths = [self._file.schema.column(leaf).path for leaf in range(len(self._file.schema))]
         return [
@@ -152,7 +160,7 @@ class Parquet(Table):
         ]
 
     def _chunk(self, group: int, batch: Any) -> Chunk:
-        texts: Answers = {name: self._texts(batch.column(name)) for name in self.text}
+        texts: Columns = {name: self._texts(batch.column(name)) for name in self.text}
         for name in self.text:
             for number, text in enumerate(texts[name]):
                 if text and len(text) > LARGEST_TEXT // 4 and len(text.encode()) > LARGEST_TEXT:
@@ -170,8 +178,8 @@ class Parquet(Table):
             raise FormatError(f"{self._source.name}, row {row}: is not valid UTF-8.") from None
         return texts
 
-    def encode(self, chunk: Chunk, answers: Answers) -> bytes:
-        """Return the chunk as an Arrow stream after its length and the number of its row group."""
+    def encode(self, chunk: Chunk, answers: Columns) -> bytes:
+        """Return the length of an Arrow stream, the number of the row group, and the chunk as that stream."""
         group, batch = chunk.rest
         columns = [
             self._arrow.array(answers[field.name], field.type)
@@ -186,15 +194,10 @@ class Parquet(Table):
         data = out.getvalue()
         return b"".join((len(data).to_bytes(8, "little"), group.to_bytes(8, "little"), data))
 
-    def close(self) -> None:
-        """Close what a packed file was unpacked to."""
-        if self._source.file is not self._source.raw:
-            self._source.file.close()
-
     assembled = True
 
     def assemble(self, parts: BinaryIO, target: BinaryIO) -> None:
-        """Write the Parquet file, with the row groups of the input unless they are too large to hold."""
+        """Write the Parquet file, with the row groups of the input unless they are too large."""
         with self._arrow.parquet.ParquetWriter(
             target, self._schema, compression=self._codecs(), write_batch_size=_PAGE_ROWS
         ) as writer:
@@ -211,7 +214,7 @@ class Parquet(Table):
                 self._write_group(writer, batches)
 
     def _codecs(self) -> dict[str, str]:
-        """Return how each column of the input is compressed."""
+        """Return the compression of each leaf column of the input."""
         if not self._file.num_row_groups:
             return {}
         group = self._file.metadata.row_group(0)
@@ -228,3 +231,12 @@ class Parquet(Table):
     def _write_group(self, writer: Any, batches: list[Any]) -> None:
         table = self._arrow.Table.from_batches(batches, self._schema)
         writer.write_table(table, row_group_size=max(1, table.num_rows))
+
+
+def _open(source: Source, _: Layout, text: list[str], keep: list[str]) -> Table:
+    return Parquet(source, text, keep)
+
+
+register_format(
+    Format("parquet", "Parquet", (".parquet", ".pq"), _open, seekable=True, streams=False, typed=True)
+)

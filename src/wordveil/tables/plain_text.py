@@ -1,34 +1,43 @@
-"""Plain text: a record a line."""
+"""Plain text: one record per line."""
 
 from collections.abc import Iterator
 from typing import Final
 
-from wordveil.tables.base import Answers, Chunk, Source, Table, cut
+from wordveil.tables.base import Chunk, Columns, Source, Table, cut
 from wordveil.tables.blocks import blocks_of_lines, lines_of
+from wordveil.tables.layout import Layout
+from wordveil.tables.registry import Format, register_format
 
 __all__ = ["LINE", "PlainText"]
 
 LINE: Final = "line"
-"""What the only column is called where columns have names."""
+"""The name of the only column, where one is needed."""
 
 
 class PlainText(Table):
-    """Lines, each a text; there is nothing to keep and nothing to leave out."""
+    """Lines, each of them a text; there is nothing to keep and nothing to leave out."""
 
     text, kept = (LINE,), ()
 
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
-
     def chunks(self) -> Iterator[Chunk]:
         """Yield the lines."""
-        blocks = blocks_of_lines(self._source.file, self._source.name, prompt=self._source.prompt)
+        blocks = blocks_of_lines(self._source.file, self._source.name, unbuffered=self._source.unbuffered)
         padding = self._source.padding
         for lines in cut(
-            map(lines_of, blocks), lambda line: max(len(line), padding), len, prompt=self._source.prompt
+            map(lines_of, blocks),
+            lambda line: max(len(line), padding),
+            len,
+            unbuffered=self._source.unbuffered,
         ):
             yield Chunk(len(lines), {LINE: [*lines]}, None)
 
-    def encode(self, chunk: Chunk, answers: Answers) -> bytes:  # noqa: ARG002  # the contract
-        """Return a text a line."""
+    def encode(self, chunk: Chunk, answers: Columns) -> bytes:  # noqa: ARG002  # the contract
+        """Return one text per line."""
         return "".join(f"{line}\n" for line in answers[LINE]).encode("utf-8")
+
+
+def _open(source: Source, _layout: Layout, _text: list[str], _keep: list[str]) -> Table:
+    return PlainText(source)
+
+
+register_format(Format("text", "plain text", (".txt", ".text"), _open, has_columns=False))

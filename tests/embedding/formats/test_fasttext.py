@@ -1,4 +1,4 @@
-"""A small real fastText model, made here with the fastText library."""
+"""Tests with a small real fastText model, trained here with the fastText library."""
 
 import gzip
 import struct
@@ -54,7 +54,7 @@ def test_a_model_that_is_cut_short_is_refused(kept: float, model_path: Path, tmp
         wv.read_embedding(path)
 
 
-def test_a_model_that_lies_about_its_size_is_refused(model_path: Path, tmp_path: Path) -> None:
+def test_a_model_that_states_a_wrong_size_is_refused(model_path: Path, tmp_path: Path) -> None:
     data = bytearray(model_path.read_bytes())
     data[64:68] = (2**31 - 1).to_bytes(4, "little")
     (tmp_path / "lie.bin").write_bytes(data)
@@ -71,13 +71,13 @@ def test_a_packed_model(model_path: Path, tmp_path: Path) -> None:
         assert wv.read_embedding(tmp_path / name)[0].fingerprint == plain.fingerprint
 
 
-# Where the fields of the header stand in the file: the fastText library trusts them all.
+# The offsets of the fields of the header. The fastText library checks none of them.
 FIELDS = {"dim": 8, "loss": 32, "model": 36, "bucket": 40, "entries": 64, "words": 68, "labels": 72}
 
 
 @pytest.mark.parametrize("value", [-1, 0, 1, 9, 100_000, 2**31 - 1])
 @pytest.mark.parametrize("field", FIELDS)
-def test_a_header_that_does_not_fit_its_tables(
+def test_a_header_that_does_not_match_its_tables(
     field: str, value: int, model_path: Path, tmp_path: Path
 ) -> None:
     data = bytearray(model_path.read_bytes())

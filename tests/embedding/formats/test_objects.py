@@ -1,4 +1,4 @@
-"""Real gensim, spaCy and fastText objects, not stand-ins."""
+"""Tests with real gensim and spaCy objects, not mocks."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ def test_gensim() -> None:
 
 
 @pytest.mark.parametrize("binary", [False, True])
-def test_what_gensim_writes(binary: bool, tmp_path: Path) -> None:
+def test_files_that_gensim_writes(binary: bool, tmp_path: Path) -> None:
     keyed().save_word2vec_format(str(tmp_path / "v"), binary=binary)
     emb, _ = wv.read_embedding(tmp_path / "v")
     assert emb.words == tuple(WORDS)
@@ -38,8 +38,8 @@ def test_spacy() -> None:
     pipeline = spacy.blank("en")
     for word, vector in zip(WORDS, VECTORS, strict=True):
         pipeline.vocab.set_vector(word, vector)
-    for given in (pipeline, pipeline.vocab):
-        emb = wv.from_spacy(given)
+    for source in (pipeline, pipeline.vocab):
+        emb = wv.from_spacy(source)
         assert set(emb.words) == set(WORDS)
         np.testing.assert_array_equal(np.stack([emb.vector(word) for word in WORDS]), VECTORS)
 

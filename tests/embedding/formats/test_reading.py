@@ -64,7 +64,7 @@ def _number_parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(numbers, "_has_arrow", lambda: request.param == "arrow")
 
 
-def assert_right(emb: wv.Embedding) -> None:
+def assert_correct(emb: wv.Embedding) -> None:
     assert emb.words == tuple(WORDS)
     np.testing.assert_array_equal(emb.vectors, VECTORS)
 
@@ -83,9 +83,9 @@ def test_every_format_in_every_packing(name: str, packing: str, tmp_path: Path) 
     else:
         path.write_bytes(content)
     emb, summary = wv.read_embedding(path)
-    assert_right(emb)
+    assert_correct(emb)
     assert summary.sentences() == []
-    assert_right(wv.load_embedding(path))
+    assert_correct(wv.load_embedding(path))
 
 
 def test_words_that_hold_spaces(tmp_path: Path) -> None:
@@ -103,31 +103,42 @@ def test_the_block_size_changes_nothing(block: int, tmp_path: Path, monkeypatch:
     monkeypatch.setattr("wordveil.embedding.formats.word2vec_binary._BLOCK", max(block, 16))
     for name, content in TEXTS.items():
         (tmp_path / name).write_bytes(content())
-        assert_right(wv.read_embedding(tmp_path / name)[0])
+        assert_correct(wv.read_embedding(tmp_path / name)[0])
 
 
 def test_npy_with_words_beside_it_or_named(tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", VECTORS.astype(np.float64))
     (tmp_path / "v.words.txt").write_text("\n".join(WORDS) + "\n")
-    assert_right(wv.read_embedding(tmp_path / "v.npy")[0])
+    assert_correct(wv.read_embedding(tmp_path / "v.npy")[0])
     (tmp_path / "v.words.txt").rename(tmp_path / "other.txt")
-    assert_right(wv.read_embedding(tmp_path / "v.npy", row_words=tmp_path / "other.txt")[0])
+    assert_correct(wv.read_embedding(tmp_path / "v.npy", row_words=tmp_path / "other.txt")[0])
     (tmp_path / "v.npy.gz").write_bytes(gzip.compress((tmp_path / "v.npy").read_bytes()))
-    assert_right(wv.read_embedding(tmp_path / "v.npy.gz", row_words=tmp_path / "other.txt")[0])
+    assert_correct(wv.read_embedding(tmp_path / "v.npy.gz", row_words=tmp_path / "other.txt")[0])
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_npz(save: Callable[..., None], tmp_path: Path) -> None:
     save(tmp_path / "v.npz", words=np.array(WORDS), vectors=VECTORS)
-    assert_right(wv.read_embedding(tmp_path / "v.npz")[0])
+    assert_correct(wv.read_embedding(tmp_path / "v.npz")[0])
 
 
-def test_numbers_are_rounded_alike_with_and_without_arrow(tmp_path: Path) -> None:
-    odd = ["0.1", "-1e-5", "1E3", "+2.5", ".5", "5.", "7", "0.30000000000000004", "1.17549435e-38", "3.4e38"]
-    path = tmp_path / "odd.txt"
-    path.write_text("".join(f"w{i} {value} 1\n" for i, value in enumerate(odd)))
+def test_numbers_are_rounded_the_same_with_and_without_arrow(tmp_path: Path) -> None:
+    values = [
+        "0.1",
+        "-1e-5",
+        "1E3",
+        "+2.5",
+        ".5",
+        "5.",
+        "7",
+        "0.30000000000000004",
+        "1.17549435e-38",
+        "3.4e38",
+    ]
+    path = tmp_path / "numbers.txt"
+    path.write_text("".join(f"w{i} {value} 1\n" for i, value in enumerate(values)))
     emb, _ = wv.read_embedding(path)
-    np.testing.assert_array_equal(emb.vectors[:, 0], [np.float32(float(value)) for value in odd])
+    np.testing.assert_array_equal(emb.vectors[:, 0], [np.float32(float(value)) for value in values])
 
 
 def test_first_n_words(tmp_path: Path) -> None:
@@ -169,7 +180,7 @@ def test_a_list_is_lower_cased_too(tmp_path: Path) -> None:
     assert (emb.words, summary.missing) == (("apple", "paris"), 0)
 
 
-def test_lower_casing_still_knows_repeats(tmp_path: Path) -> None:
+def test_lower_casing_still_detects_repeats(tmp_path: Path) -> None:
     (tmp_path / "g.txt").write_text(lines(["Cat", "Cat", "dog", "cow", "hen"]))
     _, summary = wv.read_embedding(tmp_path / "g.txt", options=wv.ReadOptions(lowercase=True))
     assert (summary.repeated, summary.merged) == (1, 0)
@@ -186,12 +197,12 @@ def test_strict_refuses_unprintable_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["glove.txt", "word2vec.txt"])
 def test_a_byte_order_mark_and_blank_lines_at_the_end(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + TEXTS[name]() + b"\n \n\n")
-    assert_right(wv.read_embedding(tmp_path / name)[0])
+    assert_correct(wv.read_embedding(tmp_path / name)[0])
 
 
-def test_first_n_words_do_not_look_at_later_lines(tmp_path: Path) -> None:
+def test_first_n_words_ignore_later_lines(tmp_path: Path) -> None:
     (tmp_path / "g.txt").write_bytes(glove() + b"broken\n")
-    assert_right(wv.read_embedding(tmp_path / "g.txt", options=wv.ReadOptions(first=5))[0])
+    assert_correct(wv.read_embedding(tmp_path / "g.txt", options=wv.ReadOptions(first=5))[0])
 
 
 def test_unit_length_of_huge_vectors(tmp_path: Path) -> None:
@@ -208,7 +219,7 @@ def test_from_a_pipe(packed: bool, tmp_path: Path) -> None:
     content = gzip.compress(glove()) if packed else glove()
     writer = threading.Thread(target=lambda: path.write_bytes(content))
     writer.start()
-    assert_right(wv.load_embedding(path))
+    assert_correct(wv.load_embedding(path))
     writer.join()
 
 
@@ -218,7 +229,7 @@ def test_a_packed_npz(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "v.zip", "w") as archive:
         archive.write(tmp_path / "v.npz", "v.npz")
     for name in ("v.npz.gz", "v.zip"):
-        assert_right(wv.read_embedding(tmp_path / name)[0])
+        assert_correct(wv.read_embedding(tmp_path / name)[0])
 
 
 def test_unit_length(tmp_path: Path) -> None:
@@ -253,10 +264,10 @@ def test_member_of_a_zip(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
         archive.writestr("a.txt", "x 1\ny 2\n")
         archive.writestr("b.txt", glove())
-    assert_right(wv.read_embedding(tmp_path / "two.zip", member="b.txt")[0])
+    assert_correct(wv.read_embedding(tmp_path / "two.zip", member="b.txt")[0])
 
 
-def test_the_format_can_be_said(tmp_path: Path) -> None:
+def test_the_format_can_be_set(tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("2 1\n3 1\n")  # one dimension: a header, or the word 2
     emb, _ = wv.read_embedding(tmp_path / "one.txt", format="glove")
     assert emb.words == ("2", "3")

@@ -1,4 +1,4 @@
-"""The default vectors of wordveil, as one memory-mapped file; `PATH` says where it lies."""
+"""The default vectors of wordveil, in one memory-mapped file at `PATH`."""
 
 from pathlib import Path
 from typing import Final

@@ -1,4 +1,4 @@
-"""Readers: the files and objects that public word vectors come in."""
+"""Readers for the files and objects that hold public word vectors."""
 
 from wordveil.embedding.formats.objects import from_gensim, from_spacy
 from wordveil.embedding.formats.reading import Format, read_embedding

@@ -1,4 +1,4 @@
-"""Byte streams out of plain, gzipped and zipped files, guarded against bombs and pickles."""
+"""Byte streams from plain, gzipped and zipped files, guarded against bombs and pickles."""
 
 import gzip
 import io
@@ -13,22 +13,39 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final
 
 from wordveil.errors import FormatError
+from wordveil.folders import printable_name
 
-__all__ = ["Source", "check_ratio", "member_name", "open_source", "open_zip", "refuse_pickle", "zip_stream"]
+__all__ = [
+    "ZIP_MAGIC",
+    "Source",
+    "check_ratio",
+    "member_name",
+    "open_source",
+    "open_zip",
+    "refuse_pickle",
+    "zip_stream",
+]
 
-_GZIP: Final = b"\x1f\x8b"
-_ZIP: Final = b"PK\x03\x04"
+ZIP_MAGIC: Final = b"PK\x03\x04"
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+# Vectors are nearly random digits or bits, which compress a few times. Deflate reaches 1,000 times at most,
+# so 100 separates the two. Below 64 MiB nothing can exhaust memory, so small files may expand as they like.
 _BOMB_RATIO: Final = 100
 _BOMB_FLOOR: Final = 64 << 20
+# How much of a file is buffered, and can be examined before it is read: more than any header, with room for
+# the first vectors.
 _HEAD: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An open source of bytes: `name` says what it is for people, `size` is None where unknown."""
+    """An open source of bytes. `name` is for messages; `size` and `raw_size` are None if unknown.
+
+    `size` is that of the content; `raw_size`, that of the file on disk, which may be packed.
+    """
 
     stream: "io.BufferedReader[Any]"
-    raw: "_Counted"
+    raw: "_CountingReader"
     name: str
     path: Path
     size: int | None
@@ -41,12 +58,12 @@ class Source:
         return self.stream.peek(_HEAD)[:_HEAD]
 
     def done(self) -> int:
-        """How many bytes of the file on disk have been read."""
+        """Return how many bytes of the file on disk have been read."""
         return self.raw.count
 
     @contextmanager
     def as_file(self) -> Iterator[Path]:
-        """Yield the path of a plain file with the content, for readers that need one to move about in."""
+        """Yield the path of an unpacked file with the content, for readers that need to seek."""
         if not self.packed and self.raw_size is not None:
             yield self.path
             return
@@ -58,19 +75,19 @@ class Source:
 
 @contextmanager
 def open_source(path: Path, member: str | None = None) -> Iterator[Source]:
-    """Open `path` for reading (`-` is standard input), unpacking gzip or a member of a zip on the way.
+    """Open `path` for reading (`-` is standard input), and unpack gzip or a member of a zip.
 
-    A zip of .npy arrays (an .npz) is handed out as it is, unless a member is named.
+    A zip of .npy arrays (an .npz) is returned as it is, unless a member is named.
     """
     with ExitStack() as stack:
-        raw = _Counted(stack.enter_context(_open_raw(path)))
+        raw = _CountingReader(stack.enter_context(_open_raw(path)))
         stream: io.BufferedReader[Any] = stack.enter_context(io.BufferedReader(raw, _HEAD))
-        name, whole = str(path), path.stat().st_size if path.is_file() else None
-        size, magic = whole, stream.peek(4)[:4]
-        is_zip = magic == _ZIP and not (member is None and whole is not None and is_npz(path))
+        name, raw_size = str(path), path.stat().st_size if path.is_file() else None
+        size, magic = raw_size, stream.peek(4)[:4]
+        is_zip = magic == ZIP_MAGIC and not (member is None and raw_size is not None and is_npz(path))
         if member is not None and not is_zip:
             raise FormatError(f"{path}: is not a zip file, so it has no members.")
-        if is_zip and whole is None:
+        if is_zip and raw_size is None:
             raise FormatError(f"{path}: a zip file can't be read from a pipe. Hint: give its path.")
         try:
             if is_zip:
@@ -78,12 +95,12 @@ def open_source(path: Path, member: str | None = None) -> Iterator[Source]:
                 info = _choose(path, archive, member)
                 name, size = member_name(path, info), info.file_size
                 unpacked: io.RawIOBase = zip_stream(path, archive, info)
-            elif magic[:2] == _GZIP:
-                unpacked, size = _Guarded(gzip.GzipFile(fileobj=stream), raw, name), None
-            packed = is_zip or magic[:2] == _GZIP
+            elif magic[:2] == _GZIP_MAGIC:
+                unpacked, size = _GuardedReader(gzip.GzipFile(fileobj=stream), raw, name), None
+            packed = is_zip or magic[:2] == _GZIP_MAGIC
             if packed:
                 stream = stack.enter_context(io.BufferedReader(unpacked, _HEAD))
-            yield _checked(Source(stream, raw, name, path, size, whole, packed))
+            yield _checked(Source(stream, raw, name, path, size, raw_size, packed))
         except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError):
             raise FormatError(f"{path}: the compressed file is damaged or cut short.") from None
 
@@ -103,20 +120,20 @@ def refuse_pickle(head: bytes, name: str) -> None:
     """Raise FormatError if the content is a Python pickle, whatever its name."""
     if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         raise FormatError(
-            f"{name}: is a Python pickle, which can run any code when it is opened, and never is here. "
+            f"{name}: is a Python pickle, which could run any code when it is opened, so it is refused. "
             "Hint: export the vectors with gensim's save_word2vec_format or NumPy's save."
         )
 
 
 def is_npz(path: Path) -> bool:
-    """Tell whether a zip file holds .npy arrays only."""
+    """Return whether a zip file contains only .npy arrays."""
     with open_zip(path) as archive:
         names = archive.namelist()
     return bool(names) and all(name.endswith(".npy") for name in names)
 
 
 def open_zip(path: Path) -> zipfile.ZipFile:
-    """Open a zip file and check the names in it, and where they say that their contents are."""
+    """Open a zip file, and check the names and positions of its members."""
     damaged = FormatError(f"{path}: the zip file is damaged or cut short.")
     try:
         archive = zipfile.ZipFile(path)
@@ -137,10 +154,10 @@ def open_zip(path: Path) -> zipfile.ZipFile:
 def _choose(path: Path, archive: zipfile.ZipFile, member: str | None) -> zipfile.ZipInfo:
     files = [info for info in archive.infolist() if not info.is_dir()]
     if member is not None:
-        chosen = [info for info in files if info.filename == member]
-        if not chosen:
+        matches = [info for info in files if info.filename == member]
+        if not matches:
             raise FormatError(f"{path}: has no member of that name. Hint: it has {_some_names(files)}.")
-        return chosen[0]
+        return matches[0]
     if len(files) != 1:
         raise FormatError(
             f"{path}: has {len(files)} members. Hint: name one with --member: {_some_names(files)}."
@@ -154,9 +171,8 @@ def _some_names(files: list[zipfile.ZipInfo]) -> str:
 
 
 def member_name(archive: str | Path, info: zipfile.ZipInfo) -> str:
-    """Return what errors call a member of an archive: on one line, whatever its name."""
-    name = "".join(letter if letter.isprintable() else "?" for letter in info.filename)
-    return f"{archive}({name})"
+    """Return how error messages refer to a member of an archive."""
+    return f"{archive}({printable_name(info.filename)})"
 
 
 def zip_stream(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> io.RawIOBase:
@@ -167,21 +183,21 @@ def zip_stream(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> i
     if encrypted or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise FormatError(f"{name}: is encrypted, or packed by another method than deflate.")
     try:
-        return _Guarded(archive.open(info), None, name)
-    except (RuntimeError, ValueError):  # features that zipfile lacks, for instance
+        return _GuardedReader(archive.open(info), None, name)
+    except (RuntimeError, ValueError):  # for instance a feature that zipfile does not support
         raise FormatError(f"{name}: is damaged.") from None
 
 
 def check_ratio(unpacked: int, packed: int, name: str) -> None:
-    """Raise FormatError if content expands more than any real vectors do."""
+    """Raise FormatError if the content expands more than real vectors ever do."""
     if unpacked > _BOMB_FLOOR and unpacked > _BOMB_RATIO * max(packed, 1):
         raise FormatError(
             f"{name}: expands more than {_BOMB_RATIO} times, as no vectors do; refused as a bomb."
         )
 
 
-class _Counted(io.RawIOBase):
-    """A file that knows how many bytes were read from it, also where it can't tell a position."""
+class _CountingReader(io.RawIOBase):
+    """Counts the bytes read from a file, even from a pipe, which has no position."""
 
     def __init__(self, inner: io.FileIO) -> None:
         self._inner = inner
@@ -191,17 +207,17 @@ class _Counted(io.RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
-        given = self._inner.readinto(buffer) or 0
-        self.count += given
-        return given
+        count = self._inner.readinto(buffer) or 0
+        self.count += count
+        return count
 
 
-class _Guarded(io.RawIOBase):
-    """A decompressing stream that stops when it has given far more than it has read."""
+class _GuardedReader(io.RawIOBase):
+    """A decompressing stream that fails once its output is far larger than its input."""
 
-    def __init__(self, inner: gzip.GzipFile | IO[bytes], raw: "_Counted | None", name: str) -> None:
+    def __init__(self, inner: gzip.GzipFile | IO[bytes], raw: _CountingReader | None, name: str) -> None:
         self._inner, self._raw, self._name = inner, raw, name
-        self._given = 0
+        self._unpacked = 0
 
     def readable(self) -> bool:
         return True
@@ -209,7 +225,7 @@ class _Guarded(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
         data = self._inner.read(len(buffer))
         buffer[: len(data)] = data
-        self._given += len(data)
+        self._unpacked += len(data)
         if self._raw is not None:
-            check_ratio(self._given, self._raw.count, self._name)
+            check_ratio(self._unpacked, self._raw.count, self._name)
         return len(data)

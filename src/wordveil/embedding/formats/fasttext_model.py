@@ -1,4 +1,4 @@
-"""fastText .bin models, whose n-grams give vectors to any word, misspelt ones too (extra `fasttext`)."""
+"""fastText .bin models, whose n-grams give a vector to any word, even a misspelt one (extra `fasttext`)."""
 
 import struct
 from collections.abc import Iterable
@@ -17,20 +17,22 @@ __all__ = ["MAGIC", "read_fasttext_model"]
 MAGIC: Final = struct.pack("<i", 793712314)
 _ARGS: Final = struct.Struct("<12id")
 _DICTIONARY: Final = struct.Struct("<3i2q")
-_MOST_DIMS: Final = 1 << 20
+_MOST_DIMS: Final = 1 << 20  # far above any real model; keeps products of sizes small
+# Words that are passed on at a time. Larger blocks need more memory; the model is what takes the time.
 _BLOCK_WORDS: Final = 4096
+# Bytes read at a time while the dictionary is checked: thousands of entries, and little memory.
 _CHUNK: Final = 1 << 20
 
 
 def read_fasttext_model(source: Source, options: ReadOptions) -> Collector:
-    """Read a fastText model: the words of `options.only`, or all of its own if there is no such list."""
+    """Read a fastText model: the words in `options.only`, or all words of the model without such a list."""
     with source.as_file() as path:
         _check_structure(path, source.name)
         model = _load(path, source.name)
     words = _words(model, source.name) if options.only is None else sorted(options.only)
     collector = Collector(model.get_dimension(), options, options.first or len(words))
-    pending = iter(words)
-    while (block := list(islice(pending, _BLOCK_WORDS))) and not collector.full:
+    remaining = iter(words)
+    while (block := list(islice(remaining, _BLOCK_WORDS))) and not collector.full:
         collector.add(block, np.stack([model.get_word_vector(word) for word in block]))
     return collector
 
@@ -43,7 +45,7 @@ def _load(path: Path, name: str) -> Any:
     try:
         return fasttext.load_model(str(path))
     except (ValueError, RuntimeError, MemoryError):
-        raise FormatError(f"{name}: is not a sound fastText model.") from None
+        raise FormatError(f"{name}: is not a valid fastText model.") from None
 
 
 def _words(model: Any, name: str) -> list[str]:
@@ -66,22 +68,22 @@ class _Header(NamedTuple):
 
 
 def _check_structure(path: Path, name: str) -> None:
-    """Walk through the sections of a model and compare them with each other and with the size of the file.
+    """Check that the sections of a model are consistent with each other and with the size of the file.
 
-    The fastText library trusts its file: it reads on past the end, and past the end of its tables.
+    The fastText library does not check: it would read past the end of the file and of its tables.
     """
     size = path.stat().st_size
     with path.open("rb") as file:
         try:
             header = _read_header(file)
-            _check(_fits_together(header) and header.entries <= size)
+            _check(_is_consistent(header) and header.entries <= size)
             _check_entries(file, header)
             _check_matrix(file, size, [header.words + header.bucket], header.dim)
             _check_matrix(file, size, [header.words, header.labels], header.dim)
         except (EOFError, struct.error):
             raise FormatError(
                 f"{name}: is cut short, damaged or quantised, or no fastText model of version 12. "
-                "Hint: only whole .bin models can be read."
+                "Hint: only complete .bin models can be read."
             ) from None
 
 
@@ -93,7 +95,7 @@ def _read_header(file: BinaryIO) -> _Header:
     return _Header(args[0], args[6], args[7], args[8], args[10], entries, words, labels, pruned)
 
 
-def _fits_together(header: _Header) -> bool:
+def _is_consistent(header: _Header) -> bool:
     return (
         0 < header.dim <= _MOST_DIMS
         and header.loss in (1, 2, 3, 4)
@@ -119,7 +121,7 @@ def _exactly(file: BinaryIO, count: int) -> bytes:
 
 
 def _check_entries(file: BinaryIO, header: _Header) -> None:
-    """Each entry is a word that ends in a zero byte, a count of 8 bytes and a kind; words come first."""
+    """Check the entries: a word, a zero byte, a count of 8 bytes and a kind; words come before labels."""
     data, position = b"", 0
     for number in range(header.entries):
         while (end := data.find(b"\0", position)) < 0 or end + 10 > len(data):
@@ -132,8 +134,9 @@ def _check_entries(file: BinaryIO, header: _Header) -> None:
 
 
 def _check_matrix(file: BinaryIO, size: int, rows: Iterable[int], columns: int) -> None:
-    _check(_exactly(file, 1) == b"\0")  # anything else means quantised
-    found = struct.unpack("<2q", _exactly(file, 16))
-    _check(found[0] in rows and found[1] == columns)
-    _check(file.tell() + 4 * found[0] * found[1] <= size)
-    file.seek(4 * found[0] * found[1], 1)
+    _check(_exactly(file, 1) == b"\0")  # any other byte means a quantised matrix
+    stated_rows, stated_columns = struct.unpack("<2q", _exactly(file, 16))
+    _check(stated_rows in rows and stated_columns == columns)
+    matrix_bytes = 4 * stated_rows * stated_columns
+    _check(file.tell() + matrix_bytes <= size)
+    file.seek(matrix_bytes, 1)

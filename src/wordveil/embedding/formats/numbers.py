@@ -1,7 +1,7 @@
-"""Decimal numbers out of bytes: fast for well-formed blocks, the careful way for the others.
+"""Decimal numbers from bytes: by pyarrow if it is installed, else by NumPy.
 
-Both ways round to float64 first and are correct to the last bit, so that a fingerprint does not depend
-on whether pyarrow is installed.
+Both round correctly to float64, to the last bit, so a fingerprint does not depend on whether pyarrow is
+installed.
 """
 
 import functools
@@ -19,7 +19,7 @@ _NUMBER: Final = re.compile(rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|
 
 
 def is_number(field: bytes) -> bool:
-    """Tell whether a field is a decimal number in ASCII, as vector files write them.
+    """Return whether a field is a decimal number in ASCII, as vector files write them.
 
     Examples
     --------
@@ -30,12 +30,12 @@ def is_number(field: bytes) -> bool:
 
 
 def is_space(data: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Tell which bytes are white space, as `bytes.split` sees it."""
+    """Return which bytes are white space by the rule of `bytes.split`."""
     return np.asarray((data == 32) | ((data >= 9) & (data <= 13)))
 
 
 def parse_numbers(data: NDArray[np.uint8]) -> NDArray[np.float64] | None:
-    """Return the numbers that stand in `data` between bytes of white space, None if any is malformed."""
+    """Return the numbers in `data`, which white space separates, or None if any is malformed."""
     return _by_arrow(data) if _has_arrow() else _by_numpy(data)
 
 
@@ -66,7 +66,7 @@ def _by_arrow(data: NDArray[np.uint8]) -> NDArray[np.float64] | None:
 
 def _by_numpy(data: NDArray[np.uint8]) -> NDArray[np.float64] | None:
     with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)  # what NumPy gives for malformed text
+        warnings.simplefilter("error", DeprecationWarning)  # NumPy warns about malformed text
         try:
             return np.fromstring(data.tobytes(), dtype=np.float64, sep=" ")
         except (DeprecationWarning, ValueError):

@@ -1,5 +1,6 @@
-""".npy with a word list beside it, and .npz with both; never with pickled objects."""
+""".npy files with a separate word list, and .npz files with both. Pickled objects are refused."""
 
+import codecs
 import io
 import warnings
 from pathlib import Path
@@ -15,16 +16,17 @@ from wordveil.errors import FormatError
 
 __all__ = ["read_npy", "read_npz", "read_word_list"]
 
+# Bytes of vectors read at a time: enough for sequential reading, and little beside the table.
 _BLOCK: Final = 4 << 20
-_BOM: Final = b"\xef\xbb\xbf"
+# A hundred million words. A larger file is some other file, given by mistake, and must not fill the memory.
 _LARGEST_LIST: Final = 1 << 30
 
 
 def read_word_list(path: Path) -> list[str]:
-    """Return the lines of a UTF-8 file, a word a line; blank lines at the end are left out."""
+    """Return the lines of a UTF-8 file, one word per line, without blank lines at the end."""
     if path.stat().st_size > _LARGEST_LIST:
-        raise FormatError(f"{path}: is over 1 GiB, which is no word list.")
-    lines = path.read_bytes().removeprefix(_BOM).rstrip(b"\r\n").split(b"\n")
+        raise FormatError(f"{path}: is over 1 GiB, too large for a word list.")
+    lines = path.read_bytes().removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n").split(b"\n")
     words = []
     for number, line in enumerate(lines, start=1):
         try:
@@ -37,75 +39,76 @@ def read_word_list(path: Path) -> list[str]:
 
 
 def read_npy(source: Source, options: ReadOptions, row_words: Path | None) -> Collector:
-    """Read a matrix whose rows belong to the lines of `row_words` (by default NAME.words.txt beside it)."""
-    listed = row_words or _beside(source.path)
-    words = read_word_list(listed)
+    """Read a matrix and the word of each row, from `row_words` (default: NAME.words.txt beside it)."""
+    word_list = row_words or _word_list_beside(source.path)
+    words = read_word_list(word_list)
     shape, dtype = _header(source.stream, source.name, source.size)
     if len(words) != shape[0]:
-        raise FormatError(f"{source.name}: has {shape[0]:,} rows, and {listed} has {len(words):,} words.")
+        raise FormatError(f"{source.name}: has {shape[0]:,} rows, and {word_list} has {len(words):,} words.")
     return _take_rows(source, source.stream, words, shape, dtype, options)
 
 
-def _beside(path: Path) -> Path:
+def _word_list_beside(path: Path) -> Path:
     name = path.name.removesuffix(".gz").removesuffix(".zip").removesuffix(".npy")
-    listed = path.with_name(f"{name}.words.txt")
-    if not listed.exists():
+    word_list = path.with_name(f"{name}.words.txt")
+    if not word_list.exists():
         raise FormatError(
-            f"{path}: the words of its rows are not known. "
-            f"Hint: give a file with a word a line as --row-words, or put {listed.name} beside it."
+            f"{path}: the words of its rows are unknown. "
+            f"Hint: pass a file with one word per line as --row-words, or put {word_list.name} beside it."
         )
-    return listed
+    return word_list
 
 
 def read_npz(source: Source, options: ReadOptions) -> Collector:
-    """Read the one table of numbers and the one list of words in an .npz file."""
+    """Read an .npz file that holds one table of numbers and one list of words."""
     with source.as_file() as path, open_zip(path) as archive:
         words: list[str] | None = None
-        table: str | None = None
+        table_name: str | None = None
         for info in archive.infolist():
             with io.BufferedReader(zip_stream(path, archive, info)) as stream:
                 name = member_name(source.name, info)
-                shape, dtype = _header(stream, name, info.file_size, words_too=True)
+                shape, dtype = _header(stream, name, info.file_size, allow_words=True)
                 if dtype.kind == "U" and len(shape) == 1 and words is None:
                     words = _strings(_read_exactly(stream, shape, dtype, name), name)
-                elif dtype.kind == "f" and len(shape) == 2 and table is None:
-                    table = info.filename
+                elif dtype.kind == "f" and len(shape) == 2 and table_name is None:
+                    table_name = info.filename
                 else:
-                    table, words = None, None
+                    table_name, words = None, None
                     break
-        if words is None or table is None:
+        if words is None or table_name is None:
             raise FormatError(
                 f"{source.name}: must hold one table of floating point numbers and one list of words."
             )
-        with io.BufferedReader(zip_stream(path, archive, archive.getinfo(table))) as stream:
-            shape, dtype = _header(stream, source.name, archive.getinfo(table).file_size)
+        table = archive.getinfo(table_name)
+        with io.BufferedReader(zip_stream(path, archive, table)) as stream:
+            shape, dtype = _header(stream, source.name, table.file_size)
             if len(words) != shape[0]:
                 raise FormatError(f"{source.name}: has {shape[0]:,} rows and {len(words):,} words.")
             return _take_rows(source, stream, words, shape, dtype, options)
 
 
 def _header(
-    stream: BinaryIO, name: str, size: int | None, *, words_too: bool = False
+    stream: BinaryIO, name: str, size: int | None, *, allow_words: bool = False
 ) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Read an .npy header and refuse what can't be a table of numbers (or a list of words)."""
+    """Read an .npy header, and refuse what is not a table of numbers (or, if allowed, a list of words)."""
     try:
         version = npy_format.read_magic(stream)
         read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy finds that a header of Python 2 takes long to read
+            warnings.simplefilter("ignore")  # NumPy warns that headers written by Python 2 are slow to read
             shape, by_column, dtype = read(stream)
-    except Exception:  # the header is text in Python's syntax, and NumPy's parser fails in many ways
+    except Exception:  # the header is Python syntax, and NumPy's parser fails in many ways
         raise FormatError(f"{name}: is not a sound .npy array.") from None
     if not all(type(length) is int and length >= 0 for length in shape) or dtype.itemsize == 0:
         raise FormatError(f"{name}: is not a sound .npy array.")
     if dtype.hasobject:
         raise FormatError(
-            f"{name}: holds pickled Python objects, which can run any code and are never opened here."
+            f"{name}: holds pickled Python objects, which could run any code, so they are refused."
         )
     is_table = dtype.kind == "f" and len(shape) == 2 and shape[1] >= 1
-    is_list = words_too and dtype.kind == "U" and len(shape) == 1
+    is_list = allow_words and dtype.kind == "U" and len(shape) == 1
     if not (is_table or is_list) or (by_column and min(shape) > 1):
-        raise FormatError(f"{name}: must be a table of floating point numbers, a row a word, in C order.")
+        raise FormatError(f"{name}: must be a table of floating point numbers, one row per word, in C order.")
     needed = dtype.itemsize * int(np.prod(shape, dtype=object))
     if size is not None and needed > size:
         raise FormatError(f"{name}: its header says {needed:,} bytes, more than the file holds.")
@@ -115,7 +118,7 @@ def _header(
 def _strings(array: NDArray[Any], name: str) -> list[str]:
     try:
         return [str(word) for word in array.tolist()]
-    except (ValueError, SystemError):  # code points that Unicode does not have
+    except (ValueError, SystemError):  # code points outside Unicode
         raise FormatError(f"{name}: holds text that is not valid Unicode.") from None
 
 

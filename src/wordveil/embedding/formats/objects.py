@@ -1,11 +1,12 @@
-"""Vectors that are in memory already: gensim's KeyedVectors and spaCy's pipelines."""
+"""Vectors that are already in memory: gensim's KeyedVectors and spaCy's pipelines."""
 
 from typing import Any
 
 import numpy as np
 
 from wordveil.embedding.formats.selection import Collector, ReadOptions
-from wordveil.embedding.vectors import Embedding, Provenance
+from wordveil.embedding.provenance import Provenance
+from wordveil.embedding.vectors import Embedding
 from wordveil.errors import ParameterError
 
 __all__ = ["from_gensim", "from_spacy"]
@@ -14,10 +15,10 @@ __all__ = ["from_gensim", "from_spacy"]
 def from_gensim(
     keyed_vectors: Any, *, options: ReadOptions = ReadOptions(), name: str = "gensim", public: bool = False
 ) -> Embedding:
-    """Return the words and vectors of a gensim `KeyedVectors`, or of a model that has some as `.wv`.
+    """Return the words and vectors of a gensim `KeyedVectors`, or of a model that has one as `.wv`.
 
     Repeated and unprintable words are left out, unless `options` are strict. `public` declares that the
-    vectors were not made from the private text.
+    vectors were not derived from the private text.
     """
     vectors = getattr(keyed_vectors, "wv", keyed_vectors)
     words = getattr(vectors, "index_to_key", None)
@@ -35,7 +36,8 @@ def from_spacy(
     """Return the words and vectors of a spaCy pipeline or of its `Vocab`.
 
     Several words may share a row of spaCy's table; each of them gets that vector. Words whose text is not
-    in the string store are left out. `public` declares that the vectors were not made from the private text.
+    in the string store are left out. `public` declares that the vectors were not derived from the private
+    text.
     """
     vocab = getattr(pipeline, "vocab", pipeline)
     vectors = getattr(vocab, "vectors", None)
@@ -44,10 +46,10 @@ def from_spacy(
             "The 'pipeline' parameter of from_spacy must be a spaCy pipeline or Vocab with vectors. "
             f"Got a {type(pipeline).__name__} without any instead."
         )
-    known = [(vocab.strings[key], row) for key, row in vectors.key2row.items() if key in vocab.strings]
-    known.sort(key=lambda pair: pair[1])
-    data = np.asarray(vectors.data)[[row for _, row in known]]
-    return _collect([word for word, _ in known], data, options, name, public)
+    word_rows = [(vocab.strings[key], row) for key, row in vectors.key2row.items() if key in vocab.strings]
+    word_rows.sort(key=lambda pair: pair[1])
+    data = np.asarray(vectors.data)[[row for _, row in word_rows]]
+    return _collect([word for word, _ in word_rows], data, options, name, public)
 
 
 def _collect(words: list[str], vectors: Any, options: ReadOptions, name: str, public: bool) -> Embedding:

@@ -1,18 +1,20 @@
-"""Any source of vectors by its content: which reader fits, and what it gives."""
+"""Read vectors from any file: detect its format and call the right reader."""
 
+import codecs
 from pathlib import Path
 from typing import Final, Literal, get_args
 
-from wordveil.embedding.formats.archives import Source, open_source
+from wordveil.embedding.formats.archives import ZIP_MAGIC, Source, open_source
 from wordveil.embedding.formats.fasttext_model import MAGIC, read_fasttext_model
 from wordveil.embedding.formats.numbers import is_number
 from wordveil.embedding.formats.numpy_files import read_npy, read_npz
 from wordveil.embedding.formats.selection import Collector, ReadOptions, Summary
 from wordveil.embedding.formats.text import parse_header, read_text
 from wordveil.embedding.formats.word2vec_binary import read_word2vec_binary
-from wordveil.embedding.vectors import Embedding, Provenance
+from wordveil.embedding.provenance import Provenance
+from wordveil.embedding.vectors import Embedding
 from wordveil.errors import FormatError, ParameterError, sealed
-from wordveil.folders import checked_path
+from wordveil.folders import checked_path, printable_name
 
 __all__ = ["FORMATS", "Format", "detect_format", "read_embedding"]
 
@@ -31,25 +33,25 @@ def read_embedding(
     provenance: Provenance | None = None,
     public: bool = False,
 ) -> tuple[Embedding, Summary]:
-    r"""Read vectors from a file and tell what was left out.
+    r"""Read vectors from a file, and report what was left out.
 
     Parameters
     ----------
     path : path
-        GloVe or word2vec text, fastText .vec, word2vec binary, fastText .bin, .npy or .npz; plain or
-        gzipped, or the one member of a .zip.
+        GloVe or word2vec text, fastText .vec, word2vec binary, fastText .bin, .npy or .npz; plain,
+        gzipped, or in a .zip.
     format : str, optional
-        One of `FORMATS`; found out from the content if not given.
+        One of `FORMATS` (default: detected from the content).
     member : str, optional
-        Which member of a zip file.
+        The member of a zip file to read. Required if it has several.
     row_words : path, optional
-        For .npy: a file with the word of each row, a word a line; by default NAME.words.txt beside it.
+        For .npy: a file with the word of each row, one word per line (default: NAME.words.txt beside it).
     options : ReadOptions
-        What to keep.
+        Which words to keep, and how to change them.
     provenance : Provenance, optional
-        By default the file's name as name and source.
+        Default: the name of the file, as name and as source.
     public : bool
-        Declares that the file was not made from the private text; without it there is a PrivacyWarning.
+        Declares that the file was not derived from the private text; otherwise there is a PrivacyWarning.
 
     Examples
     --------
@@ -63,18 +65,16 @@ def read_embedding(
     if format is not None and format not in FORMATS:
         raise ParameterError(f"The 'format' parameter of read_embedding must be one of {', '.join(FORMATS)}.")
     path = checked_path(path, "path", "read_embedding")
-    listed = None if row_words is None else checked_path(row_words, "row_words", "read_embedding")
+    word_list = None if row_words is None else checked_path(row_words, "row_words", "read_embedding")
     with open_source(path, member) as source:
         kind = format or detect_format(source)
-        if listed is not None and kind != "npy":
-            raise ParameterError("Row words (--row-words) go with an .npy file only.")
-        collector = _read(kind, source, options, listed)
-    return collector.finish(provenance or _by_name(path), public=public)
-
-
-def _by_name(path: Path) -> Provenance:
-    name = "".join(letter if letter.isprintable() else "?" for letter in path.name)
-    return Provenance(name=name, source=name)
+        if word_list is not None and kind != "npy":
+            raise ParameterError("Row words (--row-words) can only be used with an .npy file.")
+        collector = _read(kind, source, options, word_list)
+    if provenance is None:
+        name = printable_name(path.name)
+        provenance = Provenance(name=name, source=name)
+    return collector.finish(provenance, public=public)
 
 
 def _read(kind: str, source: Source, options: ReadOptions, row_words: Path | None) -> Collector:
@@ -92,15 +92,15 @@ def _read(kind: str, source: Source, options: ReadOptions, row_words: Path | Non
 
 
 def detect_format(source: Source) -> str:
-    """Return the format of a source, by its first bytes."""
+    """Return the format of a source, judged by its first bytes."""
     head = source.head
     if head.startswith(b"\x93NUMPY"):
         return "npy"
-    if head.startswith(b"PK\x03\x04"):
+    if head.startswith(ZIP_MAGIC):
         return "npz"
     if head.startswith(MAGIC):
         return "fasttext"
-    line, _, rest = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
+    line, _, rest = head.removeprefix(codecs.BOM_UTF8).partition(b"\n")
     header = parse_header(line)
     if header is None:
         if b"\0" in head:
@@ -108,11 +108,11 @@ def detect_format(source: Source) -> str:
                 f"{source.name}: is of no known format. Hint: --format is one of {', '.join(FORMATS)}."
             )
         return "glove"
-    return "word2vec" if _goes_on_as_text(rest, header[1]) else "word2vec-binary"
+    return "word2vec" if _continues_as_text(rest, header[1]) else "word2vec-binary"
 
 
-def _goes_on_as_text(rest: bytes, dim: int) -> bool:
-    """Tell whether what follows a header is text: its first numbers are decimal."""
+def _continues_as_text(rest: bytes, dim: int) -> bool:
+    """Return whether a header is followed by text, that is, whether the first numbers are decimal."""
     fields = rest[: 64 + 4 * dim].split(b"\n")[0].split()
     numbers = fields[1:-1] if len(fields) > 2 else fields[1:]
     return not rest or (bool(numbers) and is_number(numbers[-1]))

@@ -1,8 +1,9 @@
-"""GloVe text, word2vec text and fastText .vec: a word and its numbers a line.
+"""GloVe text, word2vec text and fastText .vec: one word and its numbers per line.
 
-The last m fields of a line are its vector, so a word may hold spaces, as some of GloVe 840B do.
+The last m fields of a line are the vector, so a word may contain spaces, as some in GloVe 840B do.
 """
 
+import codecs
 from collections.abc import Iterator
 from typing import Final
 
@@ -14,13 +15,18 @@ from wordveil.embedding.formats.numbers import is_number, is_space, parse_number
 from wordveil.embedding.formats.selection import Collector, ReadOptions
 from wordveil.errors import FormatError
 
-__all__ = ["parse_header", "read_text"]
+__all__ = ["LONGEST_HEADER", "parse_header", "read_text"]
 
+# Bytes parsed at a time. Parsing needs several arrays of that size, so larger blocks would raise the peak of
+# memory; smaller ones would spend more time in Python.
 _BLOCK: Final = 2 << 20
-_LONGEST_LINE: Final = 16 << 20
-_NEWLINE: Final = 10
-_BOM: Final = b"\xef\xbb\xbf"
-_SPACE: Final = 32
+_LONGEST_LINE: Final = 16 << 20  # a million numbers: a longer "line" is a file of another kind
+LONGEST_HEADER: Final = 1024  # two numbers need far less
+# The number of words is estimated from the first block. Some spare rows are cheaper than growing the matrix.
+_SPARE_SHARE: Final = 1.02
+_SPARE_ROWS: Final = 16
+_NEWLINE: Final = ord("\n")
+_SPACE: Final = ord(" ")
 
 
 def parse_header(line: bytes) -> tuple[int, int] | None:
@@ -32,14 +38,14 @@ def parse_header(line: bytes) -> tuple[int, int] | None:
 
 
 def read_text(source: Source, options: ReadOptions, *, header: bool) -> Collector:
-    """Read a text file of vectors; with `header`, its first line says how many words and dimensions."""
-    if source.head.startswith(_BOM):
-        source.stream.read(len(_BOM))
+    """Read a text file of vectors; with `header`, its first line holds the number of words and dimensions."""
+    if source.head.startswith(codecs.BOM_UTF8):
+        source.stream.read(len(codecs.BOM_UTF8))
     reader = _TextReader(source, options)
     if header:
-        reader.take_header()
+        reader.read_header()
     for block in reader.blocks():
-        reader.take(block)
+        reader.read_block(block)
         if reader.full:
             break
     return reader.finish()
@@ -49,7 +55,7 @@ class _TextReader:
     def __init__(self, source: Source, options: ReadOptions) -> None:
         self._source, self._options = source, options
         self._line = 1
-        self._promised: int | None = None
+        self._stated_words: int | None = None
         self._dim: int | None = None
         self._collector: Collector | None = None
 
@@ -61,45 +67,45 @@ class _TextReader:
     def _offered(self) -> int:
         return 0 if self._collector is None else self._collector.offered
 
-    def take_header(self) -> None:
-        line = self._source.stream.readline(1024)
+    def read_header(self) -> None:
+        line = self._source.stream.readline(LONGEST_HEADER)
         parsed = parse_header(line)
         if parsed is None:
             raise FormatError(
                 f"{self._source.name}, line 1: is not a header of two whole numbers. "
-                "Hint: a file without one is of the format 'glove'."
+                "Hint: the format of a file without one is 'glove'."
             )
-        self._promised, self._dim = parsed
+        self._stated_words, self._dim = parsed
         if self._dim < 1:
             raise FormatError(f"{self._source.name}, line 1: the header says 0 dimensions.")
         self._line = 2
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the rest of the file in blocks of whole lines."""
-        rest = b""
+        unfinished = b""
         while data := self._source.stream.read(_BLOCK):
             if not self._source.stream.peek(1):
-                data = data.rstrip() + b"\n"  # blank lines at the end say nothing
+                data = data.rstrip() + b"\n"  # ignore blank lines at the end
             self._options.progress(self._source.done(), self._source.raw_size)
             cut = data.rfind(b"\n") + 1
             if not cut:
-                rest += data
-                if len(rest) > _LONGEST_LINE:
+                unfinished += data
+                if len(unfinished) > _LONGEST_LINE:
                     raise FormatError(
                         f"{self._source.name}: has a line of over 16 MiB; these are not vectors."
                     )
                 continue
-            yield rest + data[:cut]
-            rest = data[cut:]
-        if rest.strip():
-            yield rest + b"\n"
+            yield unfinished + data[:cut]
+            unfinished = data[cut:]
+        if unfinished.strip():
+            yield unfinished + b"\n"
 
-    def take(self, block: bytes) -> None:
+    def read_block(self, block: bytes) -> None:
         data = np.frombuffer(block, dtype=np.uint8)
         ends = np.flatnonzero(data == _NEWLINE)
         if self._dim is None:
             self._dim = self._dim_of(block[: ends[0]])
-        expected = self._expected(block, len(ends))
+        expected = self._expected_words(block, len(ends))
         if self._options.first is not None:
             ends = ends[: self._options.first - self._offered]
             data = data[: ends[-1] + 1]
@@ -115,79 +121,78 @@ class _TextReader:
             raise self._error(0, "has no numbers")
         return dim
 
-    def _expected(self, block: bytes, lines: int) -> int | None:
+    def _expected_words(self, block: bytes, lines: int) -> int | None:
         if self._source.size is None:
             return None
-        return int(self._source.size / len(block) * lines * 1.02) + 16
+        return int(self._source.size / len(block) * lines * _SPARE_SHARE) + _SPARE_ROWS
 
     def _parse(
         self, block: bytes, data: NDArray[np.uint8], ends: NDArray[np.intp], dim: int
     ) -> tuple[list[str], NDArray[np.float64]]:
-        blank = is_space(data)
-        starts = np.flatnonzero(blank[:-1] & ~blank[1:]) + 1
-        if not blank[0]:
-            starts = np.concatenate(([0], starts))
-        upto = np.searchsorted(starts, ends)
-        counts = np.diff(upto, prepend=0)
-        if (counts <= dim).any():
-            self._refuse_short(counts, dim)
-        splits = starts[upto - dim]
-        begins = np.concatenate(([0], ends[:-1] + 1))
-        words = self._words(block, begins.tolist(), splits.tolist())
-        self._refuse_long(np.flatnonzero(counts > dim + 1), words)
+        space = is_space(data)
+        field_starts = np.flatnonzero(space[:-1] & ~space[1:]) + 1
+        if not space[0]:
+            field_starts = np.concatenate(([0], field_starts))
+        fields_so_far = np.searchsorted(field_starts, ends)
+        field_counts = np.diff(fields_so_far, prepend=0)
+        if (field_counts <= dim).any():
+            self._refuse_short(field_counts, dim)
+        vector_starts = field_starts[fields_so_far - dim]
+        line_starts = np.concatenate(([0], ends[:-1] + 1))
+        words = self._words(block, line_starts.tolist(), vector_starts.tolist())
+        self._refuse_long(np.flatnonzero(field_counts > dim + 1), words)
         numbers = data.copy()
-        for begin, split in zip(begins.tolist(), splits.tolist(), strict=True):
-            numbers[begin:split] = _SPACE
+        for line_start, vector_start in zip(line_starts.tolist(), vector_starts.tolist(), strict=True):
+            numbers[line_start:vector_start] = _SPACE
         parsed = parse_numbers(numbers)
         if parsed is None or parsed.size != dim * len(ends):
-            parsed = self._carefully(block, splits.tolist(), ends.tolist())
+            parsed = self._parse_fields(block, vector_starts.tolist(), ends.tolist())
         return words, parsed.reshape(len(ends), dim)
 
-    def _refuse_short(self, counts: NDArray[np.intp], dim: int) -> None:
-        line = int((counts <= dim).argmax())
-        what = f"has {counts[line]} fields" if counts[line] else "is empty"
-        raise self._error(line, f"{what} where a word and {dim} numbers are expected")
+    def _refuse_short(self, field_counts: NDArray[np.intp], dim: int) -> None:
+        line = int((field_counts <= dim).argmax())
+        problem = f"has {field_counts[line]} fields" if field_counts[line] else "is empty"
+        raise self._error(line, f"{problem} where a word and {dim} numbers are expected")
 
     def _refuse_long(self, lines: NDArray[np.intp], words: list[str]) -> None:
-        """Refuse words that end in a number: a word may hold spaces, but that is too long a vector."""
+        """Refuse words of several parts that end in a number: the vector is more likely to be too long."""
         for line in lines.tolist():
             parts = words[line].encode().split()
             if len(parts) > 1 and is_number(parts[-1]):
                 raise self._error(line, "has more numbers than the lines before it")
 
-    def _words(self, block: bytes, begins: list[int], splits: list[int]) -> list[str]:
-        pairs = list(zip(begins, splits, strict=True))
+    def _words(self, block: bytes, line_starts: list[int], vector_starts: list[int]) -> list[str]:
+        spans = list(zip(line_starts, vector_starts, strict=True))
         try:
-            return [block[a:b].rstrip(b" \t").decode("utf-8") for a, b in pairs]
+            return [block[start:end].rstrip(b" \t").decode("utf-8") for start, end in spans]
         except UnicodeDecodeError:
-            for line, (a, b) in enumerate(pairs):
+            for line, (start, end) in enumerate(spans):
                 try:
-                    block[a:b].decode("utf-8")
+                    block[start:end].decode("utf-8")
                 except UnicodeDecodeError:
                     raise self._error(line, "is not valid UTF-8") from None
             raise
 
-    def _carefully(self, block: bytes, splits: list[int], ends: list[int]) -> NDArray[np.float64]:
-        """Read field by field what the fast way refused, to accept it or to say which line is wrong."""
+    def _parse_fields(self, block: bytes, starts: list[int], ends: list[int]) -> NDArray[np.float64]:
+        """Parse field by field what the fast parser refused, to accept it or to report the line."""
         rows = []
-        for line, (split, end) in enumerate(zip(splits, ends, strict=True)):
-            fields = block[split:end].split()
-            for place, field in enumerate(fields, start=1):
+        for line, (start, end) in enumerate(zip(starts, ends, strict=True)):
+            fields = block[start:end].split()
+            for position, field in enumerate(fields, start=1):
                 if not is_number(field):
-                    raise self._error(line, f"value {place} is not a decimal number")
+                    raise self._error(line, f"value {position} is not a decimal number")
             rows.append([float(field) for field in fields])
         return np.array(rows, dtype=np.float64)
 
-    def _error(self, line: int, what: str) -> FormatError:
-        return FormatError(f"{self._source.name}, line {self._line + line}: {what}.")
+    def _error(self, line: int, problem: str) -> FormatError:
+        return FormatError(f"{self._source.name}, line {self._line + line}: {problem}.")
 
     def finish(self) -> Collector:
         if self._collector is None:
             raise FormatError(f"{self._source.name}: holds no vectors.")
-        found = self._offered
-        if self._promised is not None and not self.full and found != self._promised:
+        if self._stated_words is not None and not self.full and self._offered != self._stated_words:
             raise FormatError(
-                f"{self._source.name}, line 1: the header says {self._promised:,} words, "
-                f"and the file has {found:,}."
+                f"{self._source.name}, line 1: the header says {self._stated_words:,} words, "
+                f"and the file has {self._offered:,}."
             )
         return self._collector

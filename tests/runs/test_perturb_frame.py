@@ -39,15 +39,35 @@ def test_noise_is_new_each_time_unless_asked(kind: str, noisy: wv.Perturber) -> 
     texts = [row[name] for row in first + second for name in row]
     assert len(set(texts)) == 8
     seeded = [
-        rows(wv.perturb_frame(frame, perturber=noisy, text="again", stream=wv.insecure_stream(3)))
-        for _ in "ab"
+        rows(wv.perturb_frame(frame, perturber=noisy, text="again", key=wv.insecure_key(3))) for _ in "ab"
     ]
     assert seeded[0] == seeded[1]
 
 
+def test_under_one_key_noise_depends_on_columns_and_texts(noisy: wv.Perturber) -> None:
+    key, text = wv.insecure_key(3), "tea " * 50
+    frames = [pa.table({"a": [text], "b": [text]}), pa.table({"a": [text + "now"]})]
+    first, second = (
+        wv.perturb_frame(frame, perturber=noisy, text=frame.column_names, key=key) for frame in frames
+    )
+    answers = [first["a"][0].as_py(), first["b"][0].as_py(), second["a"][0].as_py().rpartition(" ")[0]]
+    assert len(set(answers)) == 3
+
+
+@pytest.mark.parametrize("key", [wv.secure_stream(), b"key", 7, True])
+def test_what_is_no_key(key: Any, same: wv.Perturber) -> None:
+    with pytest.raises(wv.ParameterError, match="'key' parameter of perturb_frame must be a RunKey"):
+        wv.perturb_frame(pa.table(DATA), perturber=same, text="message", key=key)
+
+
+def test_an_insecure_key_raises_a_warning(same: wv.Perturber) -> None:
+    with pytest.warns(wv.PrivacyWarning, match="The noise comes from a seed"):
+        wv.perturb_frame(pa.table(DATA), perturber=same, text="message", key=wv.insecure_key(1))
+
+
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize(
-    ("chosen", "told"),
+    ("chosen", "message"),
     [
         ({"text": "mesage"}, "has no column 'mesage'. Hint: did you mean 'message'?"),
         ({"text": "id"}, "column 'id' is not text but Int64"),
@@ -55,8 +75,8 @@ def test_noise_is_new_each_time_unless_asked(kind: str, noisy: wv.Perturber) -> 
         ({"text": "message", "keep": "message"}, "both perturbed and kept"),
     ],
 )
-def test_bad_columns(kind: str, chosen: dict[str, Any], told: str, same: wv.Perturber) -> None:
-    with pytest.raises(wv.WordveilError, match=told):
+def test_bad_columns(kind: str, chosen: dict[str, Any], message: str, same: wv.Perturber) -> None:
+    with pytest.raises(wv.WordveilError, match=message):
         wv.perturb_frame(MAKERS[kind](DATA), perturber=same, **chosen)
 
 
@@ -112,7 +132,7 @@ except wv.MissingExtraError as error:
 
 
 @pytest.mark.parametrize(
-    ("absent", "call", "told"),
+    ("absent", "call", "message"),
     [
         ("narwhals", "wv.perturb_frame(1, perturber=wv.Perturber(wv.Laplace(wv.load_embedding(), 1.0)), text='a')", "A frame needs narwhals"),
         ("pyarrow pyarrow.parquet", "open_table(io.BytesIO(), 'in', Layout('parquet'), 'a')", "Parquet needs pyarrow"),
@@ -121,8 +141,8 @@ except wv.MissingExtraError as error:
         ("pyspark", "wv.spark.perturb(1, perturber=wv.Perturber(wv.Laplace(wv.load_embedding(), 1.0)), text='a')", "Spark needs pyspark"),
     ],
 )  # fmt: skip
-def test_a_missing_extra_is_named(absent: str, call: str, told: str) -> None:
+def test_a_missing_extra_is_named(absent: str, call: str, message: str) -> None:
     code = ABSENT.format(absent=absent, call=call)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     extra = "spark" if absent == "pyspark" else "files"
-    assert done.stdout == f"{told}, which is not installed. Hint: pip install 'wordveil[{extra}]'.\n"
+    assert done.stdout == f"{message}, which is not installed. Hint: pip install 'wordveil[{extra}]'.\n"

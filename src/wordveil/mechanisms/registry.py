@@ -1,0 +1,152 @@
+"""The mechanisms by name: those of wordveil, and those of other packages.
+
+A package registers a class through the entry point `wordveil.mechanisms`:
+
+    [project.entry-points."wordveil.mechanisms"]
+    exponential = "my_package:Exponential"
+
+The class is imported when its name is first used.
+"""
+
+import difflib
+import threading
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final
+
+from wordveil.embedding import Embedding
+from wordveil.errors import MachineError, ParameterError, UnknownNameError
+from wordveil.mechanisms.additive import Laplace, Mahalanobis
+from wordveil.mechanisms.base import Mechanism
+from wordveil.mechanisms.options import REQUIRED, Option
+from wordveil.nearest.devices import DeviceName
+
+__all__ = [
+    "checked_options",
+    "make_mechanism",
+    "mechanism_class",
+    "mechanism_names",
+    "parsed_options",
+    "register_mechanism",
+]
+
+_GROUP: Final = "wordveil.mechanisms"
+_registered: dict[str, type[Mechanism]] = {"mahalanobis": Mahalanobis, "laplace": Laplace}
+_lock = threading.Lock()
+
+
+def register_mechanism(mechanism: type[Mechanism]) -> type[Mechanism]:
+    """Register a class under its name, for this process; also works as a decorator.
+
+    Examples
+    --------
+    >>> register_mechanism(Mahalanobis) is Mahalanobis
+    True
+    """
+    if not (isinstance(mechanism, type) and issubclass(mechanism, Mechanism)):
+        raise ParameterError("Only a subclass of wv.Mechanism can be registered.")
+    name = mechanism.called()
+    if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii() or name != name.lower():
+        raise ParameterError("The name of a mechanism must consist of lower-case letters, digits, - and _.")
+    with _lock:
+        registered = _registered.setdefault(name, mechanism)
+    if registered is not mechanism:
+        raise ParameterError(f"There is already a mechanism '{name}', in {registered.__module__}.")
+    return mechanism
+
+
+def mechanism_names() -> list[str]:
+    """Return the names of all mechanisms, including those of other packages.
+
+    Examples
+    --------
+    >>> mechanism_names()[:2]
+    ['mahalanobis', 'laplace']
+    """
+    others = sorted(point.name for point in entry_points(group=_GROUP) if point.name not in _registered)
+    return [*_registered, *others]
+
+
+def mechanism_class(name: str) -> type[Mechanism]:
+    """Return the class of the mechanism of that name.
+
+    Examples
+    --------
+    >>> mechanism_class("laplace").__name__
+    'Laplace'
+    """
+    if name in _registered:
+        return _registered[name]
+    for point in entry_points(group=_GROUP):
+        if point.name == name:
+            return register_mechanism(_loaded(point))
+    names = mechanism_names()
+    close = difflib.get_close_matches(str(name), names, 1)
+    hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(names)}."
+    raise UnknownNameError(f"There is no mechanism of that name. Hint: {hint}")
+
+
+def _loaded(point: EntryPoint) -> type[Mechanism]:
+    package = point.dist.name if point.dist is not None else point.module
+    try:
+        loaded = point.load()
+    except Exception as error:  # code of another package can raise anything
+        raise MachineError(
+            f"The mechanism '{point.name}' of the package {package} can't be imported "
+            f"({type(error).__name__}). Hint: install a compatible version of it."
+        ) from None
+    if not (isinstance(loaded, type) and issubclass(loaded, Mechanism)) or loaded.called() != point.name:
+        raise MachineError(
+            f"The entry point '{point.name}' of the package {package} is not a mechanism of that name. "
+            "Hint: it must name a subclass of wv.Mechanism whose 'name' is the same."
+        )
+    return loaded
+
+
+def make_mechanism(
+    name: str, embedding: Embedding, epsilon: float, *, device: DeviceName = "cpu", **options: Any
+) -> Mechanism:
+    """Return the mechanism of that name, with its options as keyword arguments.
+
+    Examples
+    --------
+    >>> from wordveil.embedding import load_embedding
+    >>> make_mechanism("mahalanobis", load_embedding(), 5.0, lam=0.5).parameters()
+    {'epsilon': 5.0, 'lam': 0.5}
+    """
+    mechanism = mechanism_class(name)
+    return mechanism.make(embedding, epsilon, checked_options(mechanism, options), device)
+
+
+def checked_options(mechanism: type[Mechanism], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a checked value for every option of a mechanism, with defaults for those not in `options`."""
+    name = mechanism.called()
+    for option_name in options:
+        _option_of(mechanism, option_name)
+    values = {}
+    for option in mechanism.options:
+        if option.name in options:
+            values[option.name] = option.check(options[option.name], mechanism.__name__)
+        elif option.default is REQUIRED:
+            raise ParameterError(
+                f"The mechanism '{name}' needs the option '{option.name}': {option.help}. "
+                f"Hint: --option {option.name}=…."
+            )
+        else:
+            values[option.name] = option.default
+    return values
+
+
+def parsed_options(mechanism: type[Mechanism], texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of options from the command line."""
+    return {name: _option_of(mechanism, name).parse(text, mechanism.__name__) for name, text in texts.items()}
+
+
+def _option_of(mechanism: type[Mechanism], name: str) -> Option:
+    for option in mechanism.options:
+        if option.name == name:
+            return option
+    names = [option.name for option in mechanism.options]
+    close = difflib.get_close_matches(name, names, 1)
+    hint = f"did you mean '{close[0]}'?" if close else f"it has {', '.join(names) or 'none'}."
+    raise ParameterError(f"The mechanism '{mechanism.called()}' has no option '{name}'. Hint: {hint}")

@@ -1,0 +1,292 @@
+"""What a manifest promises that somebody else released: nothing in it is trusted, and nothing is added."""
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any, Final, NamedTuple, NoReturn
+
+from wordveil.errors import FormatError, sealed
+from wordveil.report.explanation import in_rows, setting_in_words, wrapped
+from wordveil.rounding import at_most, factor
+
+__all__ = ["Released", "explain_manifest", "read_manifest"]
+
+_MOST_BYTES: Final = 16 << 20  # an exempt list can be long; anything larger is another file
+_VERSIONS: Final = (1, 2)
+_LARGEST: Final = 1e300  # far beyond any real exponent, and a sum of two of them is still finite
+_SHOWN: Final = 400  # characters of one text; those that wordveil writes are shorter
+_SHOWN_ITEMS: Final = 20
+_SECURE: Final = "cryptographic"
+_NAME: Final = re.compile("[a-z0-9_-]{1,100}")
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
+
+
+class Released(NamedTuple):
+    """What a manifest says, checked: every text is printable and short, and every number is in range."""
+
+    version: int
+    date: str
+    made_with: str
+    setting: dict[str, Any]
+    vectors: str
+    declared_public: bool | None
+    """Whether somebody declared the vectors public; None if the manifest does not say."""
+
+    words: int
+    nearest: float
+    worst: float
+    worst_text: float | None
+    not_covered: list[str]
+    pad_to: int | None
+    bag: bool
+    unsafe: list[str]
+    void: str
+    """Why nothing is promised; empty if something is."""
+
+    perturbed: list[str]
+    kept: list[str]
+    earlier: int | None
+    together: str
+    output: str
+    sha256: str
+
+
+@sealed
+def read_manifest(path: Path) -> Released:
+    """Return what a manifest says; raise FormatError for anything that wordveil would not have written."""
+    with path.open("rb") as file:
+        data = file.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise FormatError(f"{path}: is over {_MOST_BYTES >> 20} MiB. Hint: is it a manifest?")
+    try:
+        facts = json.loads(data.decode("utf-8"), parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        raise FormatError(f"{path}: is not valid JSON. Hint: is it a manifest?") from None
+    if not isinstance(facts, dict) or facts.get("made_by") != "wordveil":
+        raise FormatError(f"{path}: is not a manifest of wordveil. Hint: OUT.manifest.json is one.")
+    if type(facts.get("manifest_version")) is not int or facts["manifest_version"] not in _VERSIONS:
+        raise FormatError(f"{path}: is of a version that is not known here. Hint: update wordveil.")
+    try:
+        return _checked(facts)
+    except _MalformedError as error:
+        raise FormatError(f"{path}: its {error} is missing or malformed.") from None
+
+
+class _MalformedError(Exception):
+    """The place in a manifest that is not as it must be."""
+
+
+def _refuse(_: str) -> NoReturn:
+    raise ValueError
+
+
+def _checked(facts: dict[str, Any]) -> Released:
+    version = facts["manifest_version"]
+    promise, policy = _get(facts, "guarantee", dict), _get(facts, "policy", dict)
+    noise = _get(facts, "noise", str)
+    earlier = _get(facts, "earlier_releases", dict) if "earlier_releases" in facts else {}
+    nearest = _neighbour(promise)
+    bracket = _get(promise, "worst_case_exponent", dict)
+    lower, worst = _number(bracket, "lower"), _number(bracket, "upper")
+    if not lower <= worst or nearest > worst:
+        raise _MalformedError("worst_case_exponent")
+    void = _shown(_get(promise, "void", str)) if "void" in promise else ""
+    if not noise.startswith(_SECURE):
+        void = void or "the manifest does not say that its noise was secret: nothing is promised"
+    columns, output = _get(facts, "columns", dict), _get(facts, "output", dict)
+    parameters, vectors = (
+        _get(facts, "parameters", dict),
+        _digest(_get(facts, "fingerprints", dict), "vectors"),
+    )
+    for name, value in (parameters | {"fingerprint": vectors}).items():
+        if promise.get(name, value) != value:  # the promise is about another setting
+            raise _MalformedError("guarantee")
+    return Released(
+        version=version,
+        date=_shown(_get(facts, "date", str)),
+        made_with=_shown(_get(facts, "code_version", str)),
+        setting=_setting(parameters),
+        vectors=vectors,
+        declared_public=_get(facts, "vectors_declared_public", bool) if version > 1 else None,
+        words=_count(promise, "words"),
+        nearest=nearest,
+        worst=worst,
+        worst_text=_for_texts(promise, policy, worst),
+        not_covered=_texts(promise, "not_covered"),
+        pad_to=None if policy.get("pad_to") is None else _count(policy, "pad_to"),
+        bag=_get(policy, "bag", bool),
+        unsafe=_texts(policy, "unsafe"),
+        void=void,
+        perturbed=_texts(columns, "perturbed"),
+        kept=_texts(columns, "kept_as_they_were"),
+        earlier=_count(earlier, "known", least=0) if earlier else None,
+        together=_shown(_get(earlier, "together", str)) if "together" in earlier else "",
+        output=_shown(_get(output, "name", str)),
+        sha256=_digest(output, "sha256"),
+    )
+
+
+def _neighbour(promise: dict[str, Any]) -> float:
+    exponents = _get(_get(promise, "exponent_to_neighbour", dict), "1", dict)
+    low, median, high = (_number(exponents, name) for name in ("p5", "median", "p95"))
+    if not low <= median <= high:
+        raise _MalformedError("exponent_to_neighbour")
+    return median
+
+
+def _for_texts(promise: dict[str, Any], policy: dict[str, Any], worst: float) -> float | None:
+    """Return the exponent for any two texts; None if texts of different lengths are not covered."""
+    if not _get(promise, "covers_texts_of_different_lengths", bool):
+        return None
+    total = _number(promise, "local_dp_epsilon_per_text")
+    if not math.isclose(total, worst * _count(policy, "pad_to"), rel_tol=1e-9):
+        raise _MalformedError("local_dp_epsilon_per_text")
+    return total
+
+
+def _get(facts: dict[str, Any], name: str, kind: type) -> Any:
+    if type(facts.get(name)) is not kind:
+        raise _MalformedError(name)
+    return facts[name]
+
+
+def _number(facts: dict[str, Any], name: str) -> float:
+    value = facts.get(name)
+    if type(value) not in (int, float) or not 0 <= value <= _LARGEST:  # type: ignore[operator]  # a number here
+        raise _MalformedError(name)
+    return float(value)  # type: ignore[arg-type]
+
+
+def _count(facts: dict[str, Any], name: str, least: int = 1) -> int:
+    value = _get(facts, name, int)
+    if not least <= value <= 1 << 53:
+        raise _MalformedError(name)
+    return int(value)
+
+
+def _digest(facts: dict[str, Any], name: str) -> str:
+    value = str(_get(facts, name, str))
+    if not _DIGEST.fullmatch(value):
+        raise _MalformedError(name)
+    return value
+
+
+def _texts(facts: dict[str, Any], name: str) -> list[str]:
+    texts = _get(facts, name, list)
+    if not all(isinstance(text, str) for text in texts):
+        raise _MalformedError(name)
+    return [_shown(text) for text in texts[:_SHOWN_ITEMS]] + ["…"] * (len(texts) > _SHOWN_ITEMS)
+
+
+def _shown(text: str) -> str:
+    """Return a text that can't move the cursor, change colours or fill the screen."""
+    printable = "".join(letter if letter.isprintable() else "?" for letter in text[: _SHOWN + 1])
+    return printable if len(printable) <= _SHOWN else f"{printable[:_SHOWN]}…"
+
+
+def _setting(parameters: dict[str, Any]) -> dict[str, Any]:
+    name = _get(parameters, "mechanism", str)
+    if not _NAME.fullmatch(name):
+        raise _MalformedError("mechanism")
+    # Version 1 repeated what the vectors call themselves, which anyone can change.
+    others = [(key, value) for key, value in parameters.items() if key not in ("mechanism", "embedding")]
+    return {"mechanism": name} | {_shown(key): _plain(value) for key, value in others[:_SHOWN_ITEMS]}
+
+
+def _plain(value: Any) -> bool | float | str:
+    if isinstance(value, bool | float):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= 1 << 53 else "…"
+    return _shown(value if isinstance(value, str) else json.dumps(value))
+
+
+def explain_manifest(released: Released, here: str, registered: bool) -> str:
+    """Return what a manifest promises; `here` says which vectors available here are those it names.
+
+    `here` is empty if there are none, and `registered` says whether its mechanism is known here.
+    """
+    near = (
+        f"seeing the output can change anyone's odds between a typical word and its nearest neighbour by a "
+        f"factor of {factor(released.nearest)} at most, and between any two words by "
+        f"{factor(released.worst)} (an exponent of {at_most(released.worst)}, the ε of local differential "
+        "privacy for one word)."
+    )
+    rows = {
+        "Setting": setting_in_words(released.setting),
+        "Protected": _protected(released),
+        "How strongly": near,
+        "Whole texts": _about_texts(released),
+        "Not protected": "; ".join([*released.not_covered, *_unsaid(released)])
+        + ". Each further release of the same text weakens the promise.",
+    }
+    if released.void:
+        rows = {"VOID": f"{released.void}. What follows would hold if the noise were secret."} | rows
+    parts = [
+        f"What the manifest of {released.output or 'a pipe'} says (made on {released.date} with wordveil "
+        f"{released.made_with})",
+        in_rows(rows),
+        wrapped(_vectors_sentence(released, here, registered)),
+    ]
+    if released.earlier:
+        times = "once" if released.earlier == 1 else f"{released.earlier:,} times"
+        parts.append(wrapped(f"The same content was released {times} before. {released.together}"))
+    parts.append(
+        wrapped(
+            "All of this is what the manifest claims. Nothing here proves that the output was made that way; "
+            f"that it belongs to the output shows in its SHA-256, {released.sha256}."
+        )
+    )
+    return "\n\n".join(parts)
+
+
+def _protected(released: Released) -> str:
+    names = ", ".join(released.perturbed) or "the text"
+    kept = (
+        f" These columns are as they were, unprotected: {', '.join(released.kept)}." if released.kept else ""
+    )
+    if released.unsafe:
+        choices = ", ".join(released.unsafe)
+        return f"of {names}, only what the unsafe choices ({choices}) do not reveal, see below.{kept}"
+    return f"which word was at each place of {names}.{kept}"
+
+
+def _about_texts(released: Released) -> str:
+    if released.worst_text is None:
+        return (
+            "the exponents of their words add up, for a text of n words to at most n × "
+            f"{at_most(released.worst)}. Texts of different numbers of words are not covered."
+        )
+    return (
+        f"each is padded or cut to {released.pad_to} words, so any two texts are covered, by an exponent of "
+        f"at most {at_most(released.worst_text, 0)} in all."
+    )
+
+
+def _unsaid(released: Released) -> list[str]:
+    """Return what the output shows although the manifest, of version 1, does not say so."""
+    if released.version > 1 or released.pad_to is None:
+        return []
+    missing = "which texts are missing (wordveil 0.1.0 did not pad them in every format)"
+    first = "which words came first in a text that was cut"
+    return [missing, first] if released.bag else [missing]
+
+
+def _vectors_sentence(released: Released, here: str, registered: bool) -> str:
+    mark = f"fingerprint {released.vectors[:16]}, {released.words:,} words"
+    if here:
+        first = f"The vectors ({mark}) are those called {here} here."
+    else:
+        first = (
+            f"The vectors ({mark}) are none of those that are available here, so the numbers above can't be "
+            "computed again. Hint: --embedding PATH."
+        )
+    public = {
+        True: "They were declared public.",
+        False: "Nobody declared them public: if they were made from private text, the promise does not hold.",
+        None: "The manifest does not say whether they were declared public.",
+    }[released.declared_public]
+    name = released.setting["mechanism"]
+    unknown = "" if registered else f" The mechanism {name} is not installed here."
+    return f"{first} {public}{unknown}"

@@ -1,0 +1,66 @@
+"""Numbers for readers: an upper bound is rounded up, a lower bound down."""
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+__all__ = ["at_least", "at_most", "factor", "significant_above", "significant_below"]
+
+
+def at_most(number: float, digits: int = 1) -> str:
+    """Return the number rounded up.
+
+    Examples
+    --------
+    >>> at_most(142.726), at_most(1234.01, 0), at_most(1.0014, 2), at_most(2.5)
+    ('142.8', '1,235', '1.01', '2.5')
+    """
+    return _rounded(number, digits, ROUND_CEILING)
+
+
+def at_least(number: float, digits: int = 1) -> str:
+    """Return the number rounded down.
+
+    Examples
+    --------
+    >>> at_least(142.79), at_least(0.19, 1)
+    ('142.7', '0.1')
+    """
+    return _rounded(number, digits, ROUND_FLOOR)
+
+
+def _rounded(number: float, digits: int, direction: str) -> str:
+    if not math.isfinite(number):
+        return str(number)
+    # The largest float has 309 digits, and a context with fewer would refuse it.
+    exact = Decimal(number).quantize(Decimal(1).scaleb(-digits), direction, Context(prec=400))
+    return f"{exact:,}"
+
+
+def significant_above(number: float) -> str:
+    """Return the number rounded up to three significant digits."""
+    return _significant(number, ROUND_CEILING)
+
+
+def significant_below(number: float) -> str:
+    """Return the number rounded down to three significant digits."""
+    return _significant(number, ROUND_FLOOR)
+
+
+def _significant(number: float, direction: str) -> str:
+    return f"{float(Context(prec=3, rounding=direction).create_decimal_from_float(number)):g}"
+
+
+def factor(exponent: float) -> str:
+    """Return exp(exponent) in readable form, rounded up.
+
+    Examples
+    --------
+    >>> factor(0.5), factor(3.0), factor(41.0)
+    ('1.7', '21', '10^17.9')
+    """
+    if exponent < math.log(100.0):
+        value = math.exp(exponent)
+        return at_most(value, 1 if value < 10.0 else 0)
+    if exponent < math.log(1e6):
+        return at_most(math.exp(exponent), 0)
+    return f"10^{at_most(exponent / math.log(10.0))}"

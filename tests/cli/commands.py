@@ -1,0 +1,34 @@
+"""What several tests of `wordveil perturb` share."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from wordveil.cli.main import main
+
+SCRIPT = shutil.which("wordveil", path=str(Path(sys.executable).parent)) or "wordveil is not installed"
+CSV = "id,message,label\n4711,Book a flight to Zanzibar,ham\n4712,tea at noon,spam\n"
+
+# At this ε the small vocabulary stays as it is, and the command says what that is worth.
+STRENGTH = (
+    "strength: 100.0% of public words come out unchanged (99.8% to 100.0%, measured); proven: "
+    "exp(843,733,039.6) at most between a typical word and its nearest one"
+)
+WEAK = (
+    "wordveil: warning: This setting protects next to nothing: 100.0% of public words come out unchanged. "
+    "Hint: a smaller --epsilon; 'wordveil explain' says what a setting does."
+)
+
+
+def perturb(vectors: str, *arguments: str) -> int:
+    return main(["perturb", *arguments, "--embedding", vectors, "--epsilon", "1e9"])
+
+
+def without_coverage() -> dict[str, str]:
+    """Return an environment in which nothing else is written that a limit could hit."""
+    return {name: value for name, value in os.environ.items() if "COV" not in name}
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())

@@ -1,0 +1,193 @@
+"""A mechanism of another package, installed for real: the example of docs/mechanisms.md, and broken ones."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wordveil as wv
+from wordveil.cli.mechanisms import mechanism_facts
+from wordveil.embedding.store import save_store
+from wordveil.mechanisms import mechanism_class, mechanism_names
+
+PAGE = Path(__file__).parents[2] / "docs" / "mechanisms.md"
+EXAMPLE = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[0]
+SOURCE = str(Path(wv.__file__).parents[1])
+POINTS = """[wordveil.mechanisms]
+exponential = third_party:Exponential
+absent = third_party_that_is_not_there:Absent
+raising = third_party_raising:Raising
+other-name = third_party:Exponential
+no-class = third_party:PAPERS
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for packages, with one that pip could have put there: a module and its metadata."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "third_party.py").write_text(f"{EXAMPLE}\n\nPAPERS = 3\n", encoding="utf-8")
+    (folder / "third_party_raising.py").write_text('raise RuntimeError("my secret message")\n')
+    metadata = folder / "third_party-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: third-party\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(POINTS)
+    (metadata / "RECORD").write_text("")
+    return folder
+
+
+@pytest.fixture
+def vectors(tmp_path: Path, small: wv.Embedding) -> str:
+    path = tmp_path / "vectors.safetensors"
+    save_store(small, path)
+    return str(path)
+
+
+def run(site: Path, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join(filter(None, [str(site), SOURCE, os.environ.get("PYTHONPATH", "")]))
+    return subprocess.run(
+        [sys.executable, "-m", "wordveil", *arguments],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": path},
+    )
+
+
+def test_the_example_is_as_short_as_the_page_says() -> None:
+    body = EXAMPLE.split('"""')[2]
+    assert len([line for line in body.splitlines() if line.strip()]) <= 25
+
+
+def test_the_list_has_it_and_the_broken_ones(site: Path) -> None:
+    listed = json.loads(run(site, "mechanisms", "--json").stdout)
+    names = [row["name"] for row in listed]
+    assert names == ["mahalanobis", "laplace", "absent", "exponential", "no-class", "other-name", "raising"]
+    broken = {row["name"]: row["error"] for row in listed if "error" in row}
+    assert sorted(broken) == ["absent", "no-class", "other-name", "raising"]
+    assert broken["absent"].startswith(
+        "The mechanism 'absent' of the package third-party can't be imported (ModuleNotFoundError)."
+    )
+    assert broken["other-name"].startswith("The entry point 'other-name' of the package third-party is no ")
+    shown = run(site, "mechanisms")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "broken: The mechanism 'raising'" in shown.stdout
+    assert "secret" not in json.dumps(listed) + shown.stdout
+    assert "McSherry and Talwar (2007)" in shown.stdout
+
+
+def test_one_in_full(site: Path) -> None:
+    shown = run(site, "mechanisms", "exponential")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    flat = " ".join(shown.stdout.split())
+    assert "The exponential mechanism: the word u with a probability" in flat
+    assert "guarantee Pr[M(w) = u] ≤ exp(ε·‖φ(w) - φ(w')‖₂)·Pr[M(w') = u], by the triangle" in flat
+    assert "--option share how often any word is the answer (float, 0 to 1, default 0.0)" in flat
+    facts = json.loads(run(site, "mechanisms", "exponential", "--json").stdout)
+    assert facts["class"] == "third_party.Exponential"
+    assert facts["options"] == [
+        {
+            "name": "share",
+            "type": "float",
+            "range": "0 to 1",
+            "required": False,
+            "default": 0.0,
+            "help": "how often any word is the answer",
+        }
+    ]
+
+
+@pytest.mark.parametrize(("name", "code"), [("raising", 1), ("exponentail", 2)])
+def test_one_that_is_broken_or_not_there(name: str, code: int, site: Path) -> None:
+    done = run(site, "mechanisms", name)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (code, "", 1)
+    assert "secret" not in done.stderr
+    assert "'raising'" in done.stderr or "did you mean 'exponential'?" in done.stderr
+
+
+def test_it_perturbs_a_file_and_explains_itself(site: Path, vectors: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_text("book a flight to boston\ntea at noon\n")
+    setting = [
+        "--embedding",
+        vectors,
+        "--epsilon",
+        "1",
+        "--mechanism",
+        "exponential",
+        "--option",
+        "share=0.25",
+    ]
+    done = run(site, "perturb", str(source), str(target), *setting)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [len(line.split()) for line in target.read_text().splitlines()] == [5, 3]
+    manifest = json.loads(Path(f"{target}.manifest.json").read_text())
+    assert manifest["parameters"] == {"mechanism": "exponential", "epsilon": 1.0, "share": 0.25, "dims": 3}
+    explained = run(site, "explain", *setting)
+    assert (explained.returncode, explained.stderr) == (0, "")
+    assert "the mechanism exponential with ε = 1, share = 0.25, dims = 3" in explained.stdout
+    assert "--lam" not in explained.stdout
+    released = run(site, "explain", "--manifest", f"{target}.manifest.json")
+    assert "the mechanism exponential with ε = 1, share = 0.25, dims = 3" in released.stdout
+    assert "is not installed here" not in released.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--option", "shar=0.5"], 2, "The mechanism 'exponential' has no option 'shar'. Hint: did you mean 'share'?"),
+        (["--option", "share=1.5"], 2, "--option share must be in [0, 1]. Got 1.5 instead."),
+        (["--option", "share=half"], 2, "--option share must be in [0, 1]. Got a str instead."),
+        (["--option", "share"], 2, "--option must be NAME=VALUE, each NAME once."),
+        (["--option", "share=0", "--option", "share=1"], 2, "--option must be NAME=VALUE, each NAME once."),
+        (["--lam", "1"], 2, "The mechanism 'exponential' has no option 'lam'. Hint: it has share."),
+        (["--epsilon", "0"], 2, "--epsilon must be finite and positive"),
+        (["--mechanism", "raising"], 1, "The mechanism 'raising' of the package third-party can't be imported"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_line(options: list[str], code: int, message: str, site: Path, vectors: str) -> None:
+    setting = ["--embedding", vectors, "--epsilon", "1", "--mechanism", "exponential", *options]
+    done = run(site, "perturb", "-", "-", *setting, text="tea at noon\n")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (code, "", 1)
+    assert done.stderr.startswith(f"wordveil: {message}")
+
+
+def test_a_table_in_a_settings_file(site: Path, vectors: str, tmp_path: Path) -> None:
+    config = tmp_path / "settings.toml"
+    config.write_text('epsilon = 1\n[mechanism]\nname = "exponential"\nshare = 0.5\n')
+    options = ["--embedding", vectors, "--config", str(config), "--json"]
+    setting = json.loads(run(site, "explain", *options).stdout)["setting"]
+    assert (setting["mechanism"], setting["share"]) == ("exponential", 0.5)
+    config.write_text('epsilon = 1\n[mechanism]\nname = "exponential"\nshare = 7654321\n')
+    done = run(site, "explain", *options)
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"wordveil: {config}: 'share' of [mechanism] must be in [0, 1].\n",
+    )
+
+
+def test_the_page_lists_every_mechanism_of_wordveil() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    for name in mechanism_names():
+        mechanism = mechanism_class(name)
+        if mechanism.__module__.startswith("wordveil."):  # other tests may have registered theirs
+            assert row_of(mechanism_facts(mechanism)) in page
+
+
+def row_of(facts: dict[str, Any]) -> str:
+    options = [
+        f"`{option['name']}` ({', '.join(filter(None, [option['type'], option['range'], default_of(option)]))}): "
+        f"{option['help']}"
+        for option in facts["options"]
+    ]
+    return f"| `{facts['name']}` | {'; '.join(options) or 'none'} | {facts['paper']} |\n"
+
+
+def default_of(option: dict[str, Any]) -> str:
+    return "required" if option["required"] else f"default {option['default']}"

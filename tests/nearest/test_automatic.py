@@ -1,0 +1,111 @@
+"""Which search is used when, and that the choice changes no answer."""
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wordveil as wv
+from wordveil.nearest import (
+    AutomaticSearch,
+    BruteSearch,
+    SingleSearch,
+    automatic,
+    integers,
+    screened,
+    threads,
+)
+from wordveil.nearest.screened import ScreenedSearch
+
+
+def test_the_integer_screen_is_built_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = np.random.default_rng(9)
+    rows, points = draws.normal(size=(2000, 8)), draws.normal(size=(100, 8))
+    monkeypatch.setattr(automatic, "_FEW_POINTS", 150)
+    search = AutomaticSearch(rows)
+    first = search.nearest(points)
+    assert isinstance(search.prepare(0), SingleSearch)
+    second = search.nearest(points)
+    assert isinstance(search.prepare(0), ScreenedSearch)
+    np.testing.assert_array_equal(first, second)
+    assert isinstance(AutomaticSearch(rows[:500]).prepare(10**6), SingleSearch)
+
+
+@pytest.mark.parametrize("absent", ["wordveil.nearest.screened", "onnxruntime"])
+def test_a_missing_library_is_not_needed(absent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(9).normal(size=(2000, 8))
+    monkeypatch.setitem(sys.modules, absent, None)
+    integers.largest_code.cache_clear()
+    assert isinstance(AutomaticSearch(rows).prepare(10**6), SingleSearch)
+    integers.largest_code.cache_clear()
+
+
+def test_products_that_are_not_exact_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(9).normal(size=(2000, 8))
+    monkeypatch.setattr(integers, "largest_code", lambda _: 0)
+    assert isinstance(AutomaticSearch(rows).prepare(10**6), SingleSearch)
+    monkeypatch.setattr(screened, "largest_code", lambda _: 0)
+    with pytest.raises(wv.MachineError, match="integer products"):
+        ScreenedSearch(rows)
+
+
+@pytest.mark.parametrize("cores", [1, 2, 5])
+def test_threads_change_no_answer(glove: wv.Embedding, cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "all_cores", lambda: cores)
+    monkeypatch.setattr(automatic, "_FEW_POINTS", 0)
+    mechanism = wv.Mahalanobis(glove.project(8), 5.0, 1.0)
+    ids = np.random.default_rng(1).integers(-1, len(glove), 8000)
+    answers = mechanism.perturb_ids(ids, stream=wv.insecure_stream(3))
+    assert isinstance(mechanism._search.prepare(0), ScreenedSearch)
+    right = BruteSearch(mechanism._places[:-1]).nearest(mechanism._noisy_points(ids, wv.insecure_stream(3)))
+    np.testing.assert_array_equal(answers, right)
+
+
+def test_threads_share_one_search(glove: wv.Embedding) -> None:
+    mechanism = wv.Mahalanobis(glove, 5.0, 1.0)
+    with ThreadPoolExecutor(8) as pool:
+        ids = list(pool.map(lambda _: (id(mechanism._search), id(mechanism._places)), range(8)))
+    assert len(set(ids)) == 1
+
+
+def test_a_fast_search_that_fails_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(9).normal(size=(2000, 8))
+
+    def failing(*_: Any) -> Any:
+        raise RuntimeError("no room\nat all")
+
+    monkeypatch.setattr(screened, "ScreenedSearch", failing)
+    search = AutomaticSearch(rows)
+    assert isinstance(search.prepare(10**6), SingleSearch)
+    assert search.prepare(10**6) is search.prepare(10**6)
+    monkeypatch.setattr(automatic, "has_gpu", lambda: True)
+    monkeypatch.setattr(automatic, "TorchSearch", failing)
+    with pytest.warns(RuntimeWarning, match=r"can't be used \(no room\): the CPU searches"):
+        assert isinstance(AutomaticSearch(rows, "auto").prepare(10**6), SingleSearch)
+    monkeypatch.setattr(automatic, "has_gpu", lambda: False)
+    with pytest.warns(RuntimeWarning, match="No GPU"):
+        AutomaticSearch(rows, "cuda").prepare(10**6)
+
+
+def test_large_requests_wait_for_the_fast_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = AutomaticSearch(np.random.default_rng(9).normal(size=(2000, 8)))
+    started, may_finish = Event(), Event()
+    build = automatic._fast_search
+
+    def slow_build(*arguments: Any) -> Any:
+        started.set()
+        may_finish.wait(10)
+        return build(*arguments)
+
+    monkeypatch.setattr(automatic, "_fast_search", slow_build)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(search.prepare, 10**6)
+        started.wait(10)
+        assert isinstance(search.prepare(10), SingleSearch)
+        second = pool.submit(search.prepare, 10**6)
+        may_finish.set()
+        assert isinstance(first.result(), ScreenedSearch)
+        assert isinstance(second.result(), ScreenedSearch)

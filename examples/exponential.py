@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 import wordveil as wv
+from wordveil.noise import check_epsilon
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,6 +25,9 @@ class Exponential(wv.Mechanism):
     embedding: wv.Embedding
     epsilon: float
     sharpness: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon, "Exponential")
 
     def parameters(self) -> dict[str, Any]:
         """Return ε and the sharpness."""

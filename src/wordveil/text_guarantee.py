@@ -118,7 +118,7 @@ class TextGuarantee:
         )
         span = self._unpadded() if self.policy.pad_to is None else self._padded(self.policy.pad_to)
         parts = [_UNSAFE, rule, span] if self.policy.unsafe else [rule, span]
-        return textwrap.fill(" ".join(parts), _WIDTH)
+        return textwrap.fill(" ".join(parts), _WIDTH, break_on_hyphens=False)
 
     def _unpadded(self) -> str:
         one, ten = at_most(self.word.worst_case.upper), at_most(self.word.composed(10), 0)

@@ -47,8 +47,9 @@ from wordveil.errors import FormatError, ParameterError, PrivacyWarning, check_w
 from wordveil.evaluation.strength import strength
 from wordveil.mechanisms import mechanism_names
 from wordveil.perturber import Perturber
-from wordveil.report.explanation import SEEDED, explain_setting, setting_facts, text_facts, word_facts
+from wordveil.report.explanation import explain_setting, setting_facts, text_facts, word_facts
 from wordveil.report.released import Released, explain_manifest, read_manifest
+from wordveil.runs.manifest import SEEDED
 from wordveil.tables import Layout, open_table
 
 __all__ = ["explain"]
@@ -167,11 +168,12 @@ def _is_written(context: typer.Context, name: str) -> bool:
 
 
 def _texts(file: str, columns: list[str], layout: Layout) -> Iterator[str | None]:
-    with opened(file, layout, other="text") as (source, name, full_layout, compression):
-        table = open_table(source, name, full_layout, columns, compression=compression)
+    with (
+        opened(file, layout, other="text") as (source, name, full_layout, compression),
+        open_table(source, name, full_layout, columns, compression=compression) as table,
+    ):
         for chunk in table.chunks():
             yield from chain.from_iterable(chunk.texts.values())
-        table.close()
 
 
 def _show(perturber: Perturber, vectors: Embedding, facts: dict[str, Any], as_json: bool) -> None:

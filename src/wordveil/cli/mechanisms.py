@@ -30,7 +30,7 @@ def mechanisms(
     if name is not None:
         _show_one(mechanism_facts(mechanism_class(name)), as_json)
         return
-    rows = [_facts_or_error(each_name) for each_name in mechanism_names()]
+    rows = [_facts_or_error(registered) for registered in mechanism_names()]
     if as_json:
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return

@@ -20,6 +20,7 @@ from wordveil.mechanisms.additive import Laplace, Mahalanobis
 from wordveil.mechanisms.base import Mechanism
 from wordveil.mechanisms.options import REQUIRED, Option
 from wordveil.nearest.devices import DeviceName
+from wordveil.noise import check_epsilon
 
 __all__ = [
     "checked_options",
@@ -90,7 +91,7 @@ def _loaded(point: EntryPoint) -> type[Mechanism]:
     package = point.dist.name if point.dist is not None else point.module
     try:
         loaded = point.load()
-    except Exception as error:  # code of another package can raise anything
+    except (Exception, SystemExit) as error:  # code of another package can raise anything
         raise MachineError(
             f"The mechanism '{point.name}' of the package {package} can't be imported "
             f"({type(error).__name__}). Hint: install a compatible version of it."
@@ -115,6 +116,7 @@ def make_mechanism(
     {'epsilon': 5.0, 'lam': 0.5}
     """
     mechanism = mechanism_class(name)
+    epsilon = check_epsilon(epsilon, mechanism.__name__)
     return mechanism.make(embedding, epsilon, checked_options(mechanism, options), device)
 
 
@@ -130,7 +132,7 @@ def checked_options(mechanism: type[Mechanism], options: Mapping[str, Any]) -> d
         elif option.default is REQUIRED:
             raise ParameterError(
                 f"The mechanism '{name}' needs the option '{option.name}': {option.help}. "
-                f"Hint: --option {option.name}=…."
+                f"Hint: {option.name}=…, or --option {option.name}=… on the command line."
             )
         else:
             values[option.name] = option.default

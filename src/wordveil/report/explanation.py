@@ -22,7 +22,6 @@ from wordveil.rounding import at_least, at_most, factor
 from wordveil.tokens import split
 
 __all__ = [
-    "SEEDED",
     "explain_setting",
     "in_rows",
     "setting_facts",
@@ -36,7 +35,6 @@ _WIDTH: Final = 100
 _BAR: Final = 40
 _NEIGHBOURS: Final = 5
 _MANY_DIMS: Final = 100  # a projection pays above this: at 300 dimensions, see docs/mechanism.md
-SEEDED: Final = "the noise came from a seed: nothing is promised"
 
 
 def setting_facts(perturber: Perturber, vectors: Embedding) -> dict[str, Any]:

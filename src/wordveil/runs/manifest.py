@@ -13,8 +13,9 @@ from wordveil.perturber import Perturber
 from wordveil.tables import Table
 from wordveil.tokens import RULE_FINGERPRINT
 
-__all__ = ["code_fingerprint", "manifest", "private_counts", "settings", "written"]
+__all__ = ["SEEDED", "code_fingerprint", "manifest", "private_counts", "settings", "written"]
 
+SEEDED: Final = "the noise came from a seed: nothing is promised"
 _VERSION: Final = 2
 
 
@@ -76,7 +77,7 @@ def manifest(
         "guarantee": perturber.guarantee.to_dict(),
     }
     if not secure:
-        facts["guarantee"]["void"] = "the noise came from a seed: nothing is promised"
+        facts["guarantee"]["void"] = SEEDED
     if earlier is not None:
         facts["earlier_releases"] = earlier
     return facts

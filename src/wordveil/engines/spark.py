@@ -1,7 +1,7 @@
 """A Spark cluster, through PySpark's Arrow path (extra `spark`).
 
-The prepared vectors are sent to the workers once, as a broadcast. So is the key, in a broadcast of its own:
-it never appears in a plan, a log or the event log. Every batch derives its noise from its position and its
+The perturber is sent to the workers once, as a broadcast. So is the key, in a broadcast of its own: it never
+appears in a plan, a log or the event log. Every batch derives its noise from its position and its
 content, so a task that is retried, or runs twice at once, gives the same rows.
 """
 
@@ -62,7 +62,8 @@ def perturb(
 
     Like any Spark frame it is lazy: nothing runs before it is written. A frame that is computed twice is
     perturbed twice, and gives the same rows both times as long as Spark cuts it into the same partitions. To
-    be sure, write it once and read that. The workers need wordveil, but not the vectors.
+    be sure, write it once and read that. Workers on other machines need wordveil,
+    but not the vectors.
 
     Parameters
     ----------

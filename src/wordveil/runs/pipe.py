@@ -1,4 +1,4 @@
-"""From a file or a pipe straight into a pipe: nothing to resume, no manifest, and the ledger passed by."""
+"""From a file or a pipe straight into a pipe: nothing to resume, no manifest, no ledger."""
 
 from collections.abc import Callable, Iterable
 from typing import BinaryIO

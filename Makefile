@@ -75,7 +75,7 @@ test: check ## Check format, lint, types and import order, then run the tests wi
 
 .PHONY: test-spark
 test-spark: $(SPARK_ENV)/ready ## Run the tests that need a real Spark (and Java 17 or later)
-	$(SPARK_ENV)/bin/pytest -m spark -W ignore::ResourceWarning tests/engines $(PYTEST_FLAGS)  # PySpark leaves sockets open
+	$(SPARK_ENV)/bin/pytest -m spark -W ignore::ResourceWarning tests/engines tests/mechanisms $(PYTEST_FLAGS)  # PySpark leaves sockets open
 
 .PHONY: test-torch
 test-torch: $(TORCH_ENV)/ready ## Run the tests of the GPU search, on a CPU if there is no GPU

@@ -131,19 +131,26 @@ def test_parameters_that_are_not_json_are_refused(own: Any, small: wv.Embedding)
         Odd(small, 1.0).setting()
 
 
-@pytest.mark.spark
-def test_spark_gives_the_answers_of_the_threads(own: Any, small: wv.Embedding, tmp_path: Path) -> None:
-    from wordveil.engines import engine_maker
+SPARK = """
+import sys, exponential, wordveil as wv
+from wordveil.engines import engine_maker
+perturber = wv.Perturber(exponential.Exponential(wv.load_embedding().project(3), 1.0, 0.5))
+for name in ("local", "spark"):
+    wv.perturb_file(
+        sys.argv[1], f"{sys.argv[2]}/{name}.csv", perturber=perturber, text="m", key=wv.insecure_key(1),
+        engine=engine_maker(name),
+    )
+"""
 
-    source, perturber = write_rows(tmp_path / "in.csv"), wv.Perturber(own(small, 1.0, 0.5))
-    runs = [
-        wv.perturb_file(
-            source, tmp_path / f"{name}.csv", perturber=perturber, text="m", key=wv.insecure_key(1),
-            engine=engine_maker(name),
-        )
-        for name in ("local", "spark")
-    ]  # fmt: skip
-    assert runs[0].output.read_bytes() == runs[1].output.read_bytes()
+
+@pytest.mark.spark
+def test_spark_gives_the_answers_of_the_threads(own: Any, tmp_path: Path) -> None:
+    """In a process of its own: the Java of another test has started with another PYTHONPATH."""
+    source = write_rows(tmp_path / "in.csv")
+    subprocess.run([sys.executable, "-c", SPARK, source, tmp_path], check=True)
+    outputs = [(tmp_path / f"{name}.csv").read_bytes() for name in ("local", "spark")]
+    assert outputs[0] == outputs[1]
+    assert outputs[0].count(b"\n") == ROWS + 1
 
 
 def test_the_constant_that_a_child_sets_exists() -> None:

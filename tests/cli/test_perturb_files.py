@@ -77,7 +77,7 @@ def test_the_ledger(folder: Path, vectors: str, capsys: pytest.CaptureFixture[st
         (["in.csv", "out.csv", "--text", "message", "--delimiter", "ab"], "delimiter must be one character"),
         (["in.csv", "out.csv", "--text", "message", "--workers", "0"], "--workers must be"),
         (["in.csv", "out.csv", "--text", "message", "--master", "local"], "--master is not for --engine local. Hint: --engine spark takes it"),
-        (["in.csv", "out.csv", "--text", "message", "--engine", "beam"], "'--engine'"),
+        (["in.csv", "out.csv", "--text", "message", "--engine", "beam"], "--engine must be one of local, spark."),
         (["in.csv", "-", "--text", "message", "--resume"], "are for files"),
         (["in.csv", "-", "--text", "message", "--again"], "are for files"),
         (["in.csv", "out.csv", "--text", "message", "--keep", "message"], "both perturbed and kept"),

@@ -61,7 +61,9 @@ def engine_maker(name: str, *, workers: int | None = None, master: str | None = 
     True
     """
     if name not in _kinds:
-        raise ParameterError(f"The engine must be one of {', '.join(_kinds)}.")
+        error = ParameterError(f"The engine must be one of {', '.join(_kinds)}.")
+        error.parameter, error.complaint = "engine", f"must be one of {', '.join(_kinds)}."
+        raise error
     kind = _kinds[name]
     options = {"workers": workers, "master": master}
     for option, value in options.items():

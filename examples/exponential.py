@@ -28,6 +28,7 @@ class Exponential(wv.Mechanism):
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon, "Exponential")
+        self.options[0].check(self.sharpness, "Exponential")
 
     def parameters(self) -> dict[str, Any]:
         """Return ε and the sharpness."""

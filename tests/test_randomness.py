@@ -1,7 +1,9 @@
 import copy
 import multiprocessing
 import pickle
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -97,7 +99,24 @@ KINDS: dict[str, Callable[[wv.Stream, int], np.ndarray]] = {
     "exponentials": lambda stream, count: stream.exponentials((count, 3)),
     "gumbels": lambda stream, count: stream.gumbels((count, 3)),
     "integers": lambda stream, count: stream.integers(1000, (count, 3)),
+    "permutations": lambda stream, count: np.array([stream.permutation(9) for _ in range(count)]).reshape(
+        -1, 9
+    ),
 }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_that_draw_first_at_once_draw_different_numbers(kind: str) -> None:
+    """Each made a generator of its own, under the same key: half of 3,000 pairs were equal."""
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(500):
+            stream, barrier = wv.secure_stream(), threading.Barrier(2)
+
+            def draw(_: int, stream: wv.Stream = stream, barrier: threading.Barrier = barrier) -> bytes:
+                barrier.wait()
+                return KINDS[kind](stream, 8).tobytes()
+
+            assert len(set(pool.map(draw, range(2)))) == 2
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -117,7 +136,7 @@ def test_the_size_of_blocks_and_other_kinds_change_nothing(kind: str) -> None:
 def test_every_kind_has_a_key_of_its_own(make: Callable[[], wv.Stream]) -> None:
     stream = make()
     for draw in KINDS.values():
-        draw(stream, 0)
+        draw(stream, 1)
     raw = [generator.bit_generator.random_raw(4).tolist() for generator in stream._generators.values()]
     assert len({number for numbers in raw for number in numbers}) == 4 * len(KINDS)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wordveil.embedding import Embedding
-from wordveil.errors import UnknownNameError, check_whole
+from wordveil.errors import ParameterError, UnknownNameError, check_whole
 from wordveil.metric import Bracket, Metric
 from wordveil.neighbours import neighbour_distances, sample_ids
 from wordveil.noise import check_epsilon
@@ -60,7 +60,10 @@ class Guarantee(ABC):
     @property
     @abstractmethod
     def worst_case(self) -> Bracket:
-        """A bracket of the largest exponent; its upper end is the ε of ordinary local DP for one word."""
+        """A bracket of the largest exponent between any words, or a word and the centroid.
+
+        Its upper end is the ε of ordinary local differential privacy for one word.
+        """
 
     @property
     def distance(self) -> tuple[float, str] | None:
@@ -213,6 +216,11 @@ class MetricGuarantee(Guarantee):
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon, "MetricGuarantee")
+        if not self.metric.belongs_to(self.embedding):
+            raise ParameterError(
+                "The metric of a MetricGuarantee must be made from its embedding. "
+                "Hint: Metric.from_embedding(embedding, lam)."
+            )
 
     def exponents(self, ids: ArrayLike, others: ArrayLike) -> NDArray[np.float64]:
         """Return ε·d of each pair of word ids; -1 is the centroid. Shapes broadcast as in NumPy."""

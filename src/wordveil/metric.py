@@ -4,6 +4,7 @@
 λ = 0 is the Euclidean metric.
 """
 
+import hashlib
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -100,18 +101,16 @@ class Metric:
         spectrum = embedding.spectrum
         metric = cls(lam, spectrum.eigenvalues, spectrum.axes, embedding)
         if lam > 0.0 and spectrum.mean_variance == 0.0:
-            raise ParameterError(
-                "All vectors are the same, so their covariance is zero. Hint: lam=0 would do."
-            )
+            raise ParameterError("All vectors are the same, so their covariance is zero. Hint: try lam=0.")
         if lam == 1.0 and len(embedding) < embedding.dim + 1:
             raise ParameterError(
                 f"At lam=1 there must be more words than dimensions. Got {len(embedding)} words and "
-                f"{embedding.dim} dimensions instead. Hint: lam={metric._largest_lam()} or less would do."
+                f"{embedding.dim} dimensions instead. Hint: try lam={metric._largest_lam()} or less."
             )
         if metric.scales[0] < _SMALLEST_RATIO * metric.scales[-1]:
             raise ParameterError(
                 "The vectors are flat in some direction, so the metric has no bound at this lam. "
-                f"Hint: lam={metric._largest_lam()} or less would do, or fewer dimensions."
+                f"Hint: try lam={metric._largest_lam()} or less, or fewer dimensions."
             )
         return metric
 
@@ -136,6 +135,25 @@ class Metric:
     def scales(self) -> NDArray[np.float64]:
         """The eigenvalues of A, ascending."""
         return locked(self.lam * self.eigenvalues + (1.0 - self.lam))
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """A SHA-256 of λ, the eigenvalues and the axes."""
+        digest = hashlib.sha256(np.float64(self.lam).tobytes())
+        for array in (self.eigenvalues, self.axes):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.digest()
+
+    def belongs_to(self, embedding: Embedding) -> bool:
+        """Say whether the metric was made from this embedding, by `from_embedding`."""
+        return (
+            self._embedding is embedding
+            and self.axes.shape == (embedding.dim, embedding.dim)
+            and bool(
+                np.array_equal(self.eigenvalues, embedding.spectrum.eigenvalues)
+                and np.array_equal(self.axes, embedding.spectrum.axes)
+            )
+        )
 
     @property
     def matrix(self) -> NDArray[np.float64]:
@@ -206,7 +224,7 @@ class Metric:
         if self._embedding is None:
             raise ParameterError("A metric that was not made from an embedding has no diameter.")
         embedding = self._embedding
-        return _brackets.get(embedding, self.lam, lambda: self._bracket(embedding))
+        return _brackets.get(embedding, self.fingerprint, lambda: self._bracket(embedding))
 
     def _bracket(self, embedding: Embedding) -> Bracket:
         vectors, centre = embedding.vectors, embedding.centroid

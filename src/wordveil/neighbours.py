@@ -24,7 +24,7 @@ def sample_ids(count: int, size: int = _SAMPLE) -> NDArray[np.int64]:
 
 def neighbour_distances(metric: Metric, embedding: Embedding, ranks: tuple[int, ...]) -> NDArray[np.float64]:
     """Return the distances from each sampled word to its neighbours of those ranks; computed once."""
-    return _distances.get(embedding, (metric.lam, ranks), lambda: _computed(metric, embedding, ranks))
+    return _distances.get(embedding, (metric.fingerprint, ranks), lambda: _computed(metric, embedding, ranks))
 
 
 def _computed(metric: Metric, embedding: Embedding, ranks: tuple[int, ...]) -> NDArray[np.float64]:

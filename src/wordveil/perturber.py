@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, overload
 
 import numpy as np
 
-from wordveil.errors import ParameterError, parameter_error, sealed
+from wordveil.errors import IntegrityError, ParameterError, parameter_error, sealed
 from wordveil.mechanisms import Mechanism
 from wordveil.policy import UNKNOWN, Policy
 from wordveil.private_report import PrivateReport
@@ -29,7 +29,8 @@ _BLOCK_TOKENS: Final = 1 << 16
 class Perturber:
     """Makes text private: tokens by a public rule, a mechanism for each word, a policy for the rest.
 
-    Frozen, picklable, safe to share between threads.
+    Frozen, picklable, safe to share between threads. A pickle refers to vectors that have a name by that
+    name; `wordveil.embedding.pickled_vectors` includes them, for machines that do not have them.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ class Perturber:
             raise ParameterError("A Perturber must be given a mechanism and a Policy.")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"mechanism": self.mechanism, "policy": self.policy}
+        return {"mechanism": self.mechanism, "policy": self.policy, "_pickled_fingerprint": self.fingerprint}
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -65,13 +66,22 @@ class Perturber:
     @cached_property
     def fingerprint(self) -> bytes:
         """A SHA-256 of everything that changes an answer: mechanism, parameters, vectors, policy, tokens."""
+        mechanism = type(self.mechanism)
+        self.mechanism.embedding.verify()
         facts = {
+            "class": f"{mechanism.__module__}.{mechanism.__qualname__}",
             "setting": self.mechanism.setting(),
             "vectors": self.mechanism.embedding.fingerprint,
             "policy": self.policy.to_dict(),
             "tokenizer": RULE_FINGERPRINT,
         }
-        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).digest()
+        fingerprint = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).digest()
+        if vars(self).get("_pickled_fingerprint", fingerprint) != fingerprint:
+            raise IntegrityError(
+                "This perturber has other parameters, vectors or code than where it was pickled. "
+                "Hint: install the same versions on both machines."
+            )
+        return fingerprint
 
     def derive_stream(self, key: RunKey, *context: str | bytes | int) -> Stream:
         """Return the stream for a context under a key; two settings never share noise under one key."""

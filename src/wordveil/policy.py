@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Final, TypeVar
 
-import numpy as np
-
 from wordveil.errors import ParameterError, PrivacyWarning, check_whole, parameter_error
 from wordveil.private_report import PrivateReport
 from wordveil.randomness import Stream
@@ -29,7 +27,7 @@ _REVEALS: Final = {
 }
 _DESPITE_PADDING: Final = "in part, how long a text is, in spite of the padding"
 
-_Place = TypeVar("_Place")
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,24 +130,24 @@ class Policy:
         return self.unsafe_drop and number == UNKNOWN
 
     def resized(
-        self, places: list[_Place], filler: _Place, counts: PrivateReport, stream: Stream
-    ) -> list[_Place]:
-        """Return the places of one text, padded or cut to `pad_to`.
+        self, items: list[_Item], filler: _Item, counts: PrivateReport, stream: Stream
+    ) -> list[_Item]:
+        """Return the words of one text, padded or cut to `pad_to`.
 
         A text that is too long keeps its first words. A bag, which must not show what came first, keeps a
         random choice of them.
         """
         length = self.pad_to
         if length is None:
-            return places
-        if len(places) <= length:
-            counts.padded += length - len(places)
-            return places + [filler] * (length - len(places))
-        counts.truncated += len(places) - length
+            return items
+        if len(items) <= length:
+            counts.padded += length - len(items)
+            return items + [filler] * (length - len(items))
+        counts.truncated += len(items) - length
         if not self.bag:
-            return places[:length]
-        order = np.argsort(stream.uniforms((len(places),)))
-        return [places[i] for i in order[:length].tolist()]
+            return items[:length]
+        order = stream.permutation(len(items))
+        return [items[i] for i in order[:length].tolist()]
 
     def joined(self, words: list[str]) -> str:
         """Return the words of one output as a text, in alphabetical order if it is a bag."""

@@ -33,7 +33,8 @@ _UNIFORMS: Final = b"uniforms"
 _EXPONENTIALS: Final = b"exponentials"
 _GUMBELS: Final = b"gumbels"
 _INTEGERS: Final = b"integers"
-_PURPOSES: Final = (_DIRECTIONS, _RADII, _UNIFORMS, _EXPONENTIALS, _GUMBELS, _INTEGERS)
+_PERMUTATIONS: Final = b"permutations"
+_PURPOSES: Final = (_DIRECTIONS, _RADII, _UNIFORMS, _EXPONENTIALS, _GUMBELS, _INTEGERS, _PERMUTATIONS)
 
 _generation = 0
 
@@ -93,7 +94,9 @@ class Stream(_OfOneProcess):
         """Return the generator of one kind of numbers; most streams need only one or two of them."""
         self._check_home()
         if purpose not in self._generators:
-            self._generators[purpose] = self._make_generator(purpose)
+            # Of two threads that need it first, both must get the same one: two would repeat each other's
+            # numbers. `setdefault` is atomic, and unlike a lock nothing that a fork could inherit.
+            self._generators.setdefault(purpose, self._make_generator(purpose))
         return self._generators[purpose]
 
     def normals(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -124,6 +127,11 @@ class Stream(_OfOneProcess):
         """Return independent whole numbers that are uniform on 0, …, high - 1, without bias."""
         high = check_whole(high, "high", "Stream.integers", 1, 1 << 62)
         return self._generator(_INTEGERS).integers(high, size=shape, dtype=np.int64)
+
+    def permutation(self, count: int) -> NDArray[np.int64]:
+        """Return the numbers 0, …, count - 1 in random order, each order equally likely."""
+        count = check_whole(count, "count", "Stream.permutation", 0, 1 << 32)
+        return self._generator(_PERMUTATIONS).permutation(count)
 
 
 @final

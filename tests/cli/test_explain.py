@@ -194,9 +194,9 @@ def test_nothing_of_a_manifest_reaches_the_terminal_raw(
     released: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     facts = json.loads(released.read_text())
-    facts["date"] = "\x1b[31mred\x9b\u202e"
+    facts["output"]["name"] = "\x1b[31mred\x9b\u202e"
     facts["parameters"]["note"] = ["x" * 5000, "\x1b]0;title\x07"]
-    facts["guarantee"]["not_covered"] = [f"\x1b{i}" for i in range(500)]
+    facts["guarantee"]["not_covered"] += [f"\x1b{i}" for i in range(500)]
     released.write_text(json.dumps(facts))
     for options in ([], ["--json"]):
         assert main(["explain", "--manifest", str(released), *options]) == 0
@@ -275,3 +275,49 @@ def test_a_manifest_that_contradicts_itself(
     facts["guarantee"] |= change
     released.write_text(json.dumps(facts))
     assert f"its {place} is missing or malformed." in failure(capsys, "--manifest", str(released))
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"policy": {"unsafe_keep": True}}, "policy"),
+        ({"policy": {"unsafe": ["unsafe_keep"]}}, "policy"),
+        ({"guarantee": {"not_covered": []}}, "not_covered"),
+        ({"date": "2026-07-01. VERIFIED"}, "date"),
+        ({"code_version": "0.1.0, audited"}, "code_version"),
+        ({"parameters": {"extra": float("inf")}}, "parameters"),
+    ],
+)
+def test_a_manifest_that_claims_too_much(
+    change: dict[str, Any], place: str, released: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = json.loads(released.read_text())
+    for name, value in change.items():
+        facts[name] = facts[name] | value if isinstance(value, dict) else value
+    released.write_text(json.dumps(facts).replace("Infinity", "1e999"))
+    assert f"its {place} is missing or malformed." in failure(capsys, "--manifest", str(released))
+
+
+def test_unsafe_choices_cover_no_lengths(released: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = json.loads(released.read_text())
+    facts["policy"] |= {"pad_to": 2, "unsafe_keep": True, "unsafe": ["unsafe_keep"]}
+    worst = facts["guarantee"]["worst_case_exponent"]["upper"]
+    facts["guarantee"] |= {"covers_texts_of_different_lengths": True, "local_dp_epsilon_per_text": 2 * worst}
+    released.write_text(json.dumps(facts))
+    message = failure(capsys, "--manifest", str(released))
+    assert "its covers_texts_of_different_lengths is missing or malformed." in message
+
+
+def test_a_promise_is_computed_again(
+    released: Path, vectors: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "--manifest", str(released), "--embedding", vectors]) == 0
+    assert "computed again, and agree" in " ".join(capsys.readouterr().out.split())
+    facts = json.loads(released.read_text())
+    bracket = facts["guarantee"]["worst_case_exponent"]
+    facts["guarantee"]["worst_case_exponent"] = {"lower": 0.0, "upper": bracket["lower"] * 0.99}
+    for exponents in facts["guarantee"]["exponent_to_neighbour"].values():
+        exponents.update(dict.fromkeys(exponents, 0.0))
+    released.write_text(json.dumps(facts))
+    message = failure(capsys, "--manifest", str(released), "--embedding", vectors)
+    assert "promises more than its setting does" in message

@@ -28,11 +28,11 @@ def embedding() -> wv.Embedding:
 
 @pytest.fixture
 def mechanism(kind: type[wv.Mechanism], embedding: wv.Embedding) -> wv.Mechanism:
-    return wv.make_mechanism(kind.called(), embedding, EPSILON)
+    return wv.make_mechanism(kind.registered_name(), embedding, EPSILON)
 
 
 def test_it_is_documented(kind: type[wv.Mechanism]) -> None:
-    assert kind.name == kind.called() == kind.name.lower()
+    assert kind.name == kind.registered_name() == kind.name.lower()
     assert kind.paper
     assert "Guarantee: Pr[" in (kind.__doc__ or "")
     for option in kind.options:
@@ -52,27 +52,31 @@ def test_parameters_are_plain_and_complete(mechanism: wv.Mechanism, embedding: w
 
 
 def test_every_option_changes_the_parameters(kind: type[wv.Mechanism], embedding: wv.Embedding) -> None:
-    usual = wv.make_mechanism(kind.called(), embedding, EPSILON).parameters()
+    usual = wv.make_mechanism(kind.registered_name(), embedding, EPSILON).parameters()
     for option in kind.options:
         if option.type is float and option.low is not None and option.high is not None:
             changed: Any = (option.low + option.high) / 2.0 + 1e-3
             assert (
-                wv.make_mechanism(kind.called(), embedding, EPSILON, **{option.name: changed}).parameters()
+                wv.make_mechanism(
+                    kind.registered_name(), embedding, EPSILON, **{option.name: changed}
+                ).parameters()
                 != usual
             )
 
 
 def test_options_are_checked(kind: type[wv.Mechanism], embedding: wv.Embedding) -> None:
-    with pytest.raises(wv.ParameterError, match=f"The mechanism '{kind.called()}' has no option 'zanzibar'"):
-        wv.make_mechanism(kind.called(), embedding, EPSILON, zanzibar=1)
+    with pytest.raises(
+        wv.ParameterError, match=f"The mechanism '{kind.registered_name()}' has no option 'zanzibar'"
+    ):
+        wv.make_mechanism(kind.registered_name(), embedding, EPSILON, zanzibar=1)
     for option in kind.options:
         wrongs: list[Any] = [None, float("nan"), []]
         for wrong in wrongs + ([option.high + 1] if option.high is not None else []):
             with pytest.raises(wv.ParameterError, match=f"'{option.name}' parameter of {kind.__name__} must"):
-                wv.make_mechanism(kind.called(), embedding, EPSILON, **{option.name: wrong})
+                wv.make_mechanism(kind.registered_name(), embedding, EPSILON, **{option.name: wrong})
     for epsilon in (0.0, -1.0, float("nan"), float("inf"), None, True):
         with pytest.raises(wv.ParameterError, match="epsilon"):
-            wv.make_mechanism(kind.called(), embedding, epsilon)  # type: ignore[arg-type]  # that is the test
+            wv.make_mechanism(kind.registered_name(), embedding, epsilon)  # type: ignore[arg-type]  # that is the test
 
 
 def test_answers_are_words_and_repeatable(mechanism: wv.Mechanism) -> None:
@@ -128,8 +132,10 @@ def test_the_promise_holds_between_two_words(kind: type[wv.Mechanism]) -> None:
     embedding = wv.Embedding([f"w{i}" for i in range(40)], vectors, public=True)
 
     def excess(drawn: float) -> float:
-        mechanism = wv.make_mechanism(kind.called(), embedding, drawn)
-        exponents = wv.make_mechanism(kind.called(), embedding, EPSILON).guarantee.exponents(3, np.arange(40))
+        mechanism = wv.make_mechanism(kind.registered_name(), embedding, drawn)
+        exponents = wv.make_mechanism(kind.registered_name(), embedding, EPSILON).guarantee.exponents(
+            3, np.arange(40)
+        )
         other = int(np.abs(exponents - 1.0).argmin())
         counts = [
             np.bincount(mechanism.perturb_ids(np.full(200_000, word)), minlength=40) for word in (3, other)

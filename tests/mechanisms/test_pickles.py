@@ -1,5 +1,6 @@
 """A pickle refers to vectors by name and fingerprint where it can, and includes them where it can't."""
 
+import dataclasses
 import os
 import pickle
 import subprocess
@@ -94,3 +95,29 @@ def test_other_vectors_of_that_name(stored: wv.Embedding, small: wv.Embedding) -
     save_store(small, stores_folder() / "mine.safetensors", force=True)
     with pytest.raises(wv.IntegrityError, match="are not those of the pickle"):
         pickle.loads(data)
+
+
+def test_the_eigenbasis_of_a_pickle_is_used(stored: wv.Embedding) -> None:
+    """One from another machine may have other signs: it must not be computed again, nor taken from a cache."""
+    usual = pickle.loads(pickle.dumps(wv.Mahalanobis(stored, 2.0, 0.5)))
+    spectrum = stored.spectrum
+    flipped = dataclasses.replace(spectrum, axes=spectrum.axes * np.array([-1.0] + [1.0] * 19))
+    vars(stored)["_spectrum"] = flipped
+    mechanism = wv.Mahalanobis(wv.load_embedding("mine", public=True), 2.0, 0.5)
+    other = wv.Mahalanobis(stored, 2.0, 0.5)
+    again = pickle.loads(pickle.dumps(other))
+    np.testing.assert_array_equal(again.metric.axes, flipped.axes)
+    np.testing.assert_array_equal(again.embedding.spectrum.axes, flipped.axes)
+    np.testing.assert_array_equal(usual.embedding.spectrum.axes, spectrum.axes)
+    assert again.embedding is not usual.embedding
+    assert (again._places[:-1, 0] == -mechanism._places[:-1, 0]).all()
+
+
+def test_a_perturber_that_changed_on_its_way_is_refused(small: wv.Embedding) -> None:
+    perturber = wv.Perturber(wv.Laplace(small, 2.0))
+    again = pickle.loads(pickle.dumps(perturber))
+    assert again.fingerprint == perturber.fingerprint
+    changed = pickle.loads(pickle.dumps(perturber))
+    object.__setattr__(changed.mechanism, "epsilon", 2.0000001)
+    with pytest.raises(wv.IntegrityError, match="other parameters, vectors or code"):
+        changed.derive_stream(wv.RunKey(), "part")

@@ -1,6 +1,8 @@
 """One test body over every implementation of the contract."""
 
 import pickle
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +23,7 @@ from wordveil.nearest import (
     scores,
     screened,
     search,
+    threads,
 )
 from wordveil.nearest.screened import ScreenedSearch
 
@@ -291,3 +294,27 @@ def test_only_addresses_of_contiguous_memory_are_passed_on(layout: Callable[[Tab
         return
     with pytest.raises(ValueError, match="contiguous"):
         product.fill(left.astype(np.uint8), np.asfortranarray(out))
+
+
+def test_blocks_are_made_in_their_order_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a block would get the noise of another, and equal streams would give other answers."""
+    monkeypatch.setattr(threads, "all_cores", lambda: 8)
+    rng, inside = np.random.default_rng(3), threading.Lock()
+    starts: list[int] = []
+
+    class Threaded(BruteSearch):
+        threaded, block = True, 7
+
+    def make_points(block: slice) -> np.ndarray:
+        assert inside.acquire(blocking=False), "two blocks are made at once"
+        try:
+            time.sleep(rng.uniform(0.0, 0.002))
+            starts.append(block.start)
+            return np.full((block.stop - block.start, 2), float(block.start))
+        finally:
+            inside.release()
+
+    rows = np.arange(1000.0)[:, None].repeat(2, axis=1)
+    answers = Threaded(rows).nearest_of(500, make_points)
+    assert starts == list(range(0, 500, 7))
+    np.testing.assert_array_equal(answers, np.arange(500) // 7 * 7)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, ProgressColumn
 
-    from wordveil.embedding.formats.selection import Progress as Report
+    from wordveil.embedding.formats.selection import ReadProgress as Report
     from wordveil.runs.perturb_file import Watcher
 
 __all__ = ["count_progress", "note", "output", "reading_progress", "row_progress"]

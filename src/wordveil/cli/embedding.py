@@ -13,8 +13,8 @@ from wordveil.cli.console import note, output, reading_progress
 from wordveil.cli.options import Json
 from wordveil.embedding import Embedding, Provenance, load_embedding, open_store
 from wordveil.embedding.arrays import row_norms
-from wordveil.embedding.catalog import DEFAULT_NAME, Entry, check_new_name, entries, import_embedding
-from wordveil.embedding.formats import Format, ReadOptions, read_embedding
+from wordveil.embedding.catalog import DEFAULT_NAME, CatalogEntry, check_new_name, entries, import_embedding
+from wordveil.embedding.formats import ReadOptions, VectorFormat, read_embedding
 from wordveil.embedding.formats.numpy_files import read_word_list
 from wordveil.embedding.store import StoreDtype
 from wordveil.errors import FormatError
@@ -43,7 +43,7 @@ def list_(as_json: Json = False) -> None:
     output().print(table)
 
 
-def _facts_of_entry(entry: Entry) -> dict[str, Any]:
+def _facts_of_entry(entry: CatalogEntry) -> dict[str, Any]:
     facts: dict[str, Any] = {"name": entry.name, "origin": entry.origin, "path": str(entry.path)}
     try:
         embedding = open_store(entry.path)
@@ -130,7 +130,9 @@ _File = Annotated[
         "plain, .gz or .zip."
     ),
 ]
-_Format = Annotated[Format | None, typer.Option(help="The format, if it can't be detected from the content.")]
+_Format = Annotated[
+    VectorFormat | None, typer.Option(help="The format, if it can't be detected from the content.")
+]
 _RowWords = Annotated[
     Path | None,
     typer.Option(help="For .npy: the word of each row, one word per line (default: NAME.words.txt)."),

@@ -48,7 +48,8 @@ from wordveil.evaluation.strength import strength
 from wordveil.mechanisms import mechanism_names
 from wordveil.perturber import Perturber
 from wordveil.report.explanation import explain_setting, setting_facts, text_facts, word_facts
-from wordveil.report.released import Released, explain_manifest, read_manifest
+from wordveil.report.released import Released, read_manifest
+from wordveil.report.released_explanation import explain_manifest, recompute
 from wordveil.runs.manifest import SEEDED
 from wordveil.tables import Layout, open_table
 
@@ -196,13 +197,18 @@ def _explain_manifest(context: typer.Context, path: Path, embedding: str, as_jso
     released = read_manifest(path)
     here = _vectors_here(released, embedding if "embedding" in written else None)
     registered = released.setting["mechanism"] in mechanism_names()
+    recomputed = bool(here) and recompute(released, load_embedding(here), path)
     if released.void:
         warnings.warn(f"This manifest promises nothing: {released.void}.", PrivacyWarning, stacklevel=2)
     if as_json:
-        facts = released._asdict() | {"vectors_here": here or None, "mechanism_here": registered}
+        facts = released._asdict() | {
+            "vectors_here": here or None,
+            "mechanism_here": registered,
+            "recomputed": recomputed,
+        }
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
     else:
-        output().print(Text(explain_manifest(released, here, registered)))
+        output().print(Text(explain_manifest(released, here, registered, recomputed)))
 
 
 def _vectors_here(released: Released, embedding: str | None) -> str:

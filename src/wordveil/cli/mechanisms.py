@@ -53,7 +53,7 @@ def mechanism_facts(mechanism: type[Mechanism]) -> dict[str, Any]:
     """Return what the class of a mechanism says about itself."""
     summary, guarantee = _about(mechanism)
     return {
-        "name": mechanism.called(),
+        "name": mechanism.registered_name(),
         "class": f"{mechanism.__module__}.{mechanism.__qualname__}",
         "summary": summary,
         "guarantee": guarantee,

@@ -2,9 +2,10 @@
 
 from wordveil.embedding.catalog import load_embedding
 from wordveil.embedding.formats import from_gensim, from_spacy, read_embedding
+from wordveil.embedding.pickling import pickled_vectors
 from wordveil.embedding.provenance import Provenance
 from wordveil.embedding.store import open_store, save_store
-from wordveil.embedding.vectors import Embedding, pickled_vectors
+from wordveil.embedding.vectors import Embedding
 
 __all__ = [
     "Embedding",

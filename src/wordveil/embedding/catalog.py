@@ -27,7 +27,7 @@ from wordveil.folders import checked_path, user_folder
 
 __all__ = [
     "DEFAULT_NAME",
-    "Entry",
+    "CatalogEntry",
     "check_new_name",
     "entries",
     "import_embedding",
@@ -45,7 +45,7 @@ _last_pickled: Final = deque[Embedding](maxlen=2)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogEntry:
     """An embedding that can be loaded by name."""
 
     name: str
@@ -58,26 +58,26 @@ def stores_folder() -> Path:
     return user_folder("data", "imported vectors") / "embeddings"
 
 
-def entries() -> list[Entry]:
+def entries() -> list[CatalogEntry]:
     """Return every embedding that has a name: from installed packages first, then the user's own."""
     return [*_installed(), *_imported()]
 
 
-def _installed() -> Iterator[Entry]:
+def _installed() -> Iterator[CatalogEntry]:
     for point in sorted(entry_points(group=_GROUP), key=lambda point: point.name):
         path = Path(point.load())
         package = point.dist.name if point.dist is not None else point.value
-        yield Entry(point.name, path, f"package {package}")
+        yield CatalogEntry(point.name, path, f"package {package}")
 
 
-def _imported() -> Iterator[Entry]:
+def _imported() -> Iterator[CatalogEntry]:
     try:
         paths = sorted(stores_folder().iterdir())
     except (OSError, MachineError):  # no home folder, or an unreadable one: nothing was imported
         return
     for path in paths:
         if path.name.endswith(_SUFFIX) and not path.name.startswith("."):
-            yield Entry(path.name.removesuffix(_SUFFIX), path, "imported")
+            yield CatalogEntry(path.name.removesuffix(_SUFFIX), path, "imported")
 
 
 @sealed
@@ -123,7 +123,7 @@ def _load_pickled(name: str, fingerprint: str, public: bool, spectrum: Spectrum 
     known = _pickled.get(key)
     if known is not None:
         return known
-    embedding = _found(name, fingerprint, public)
+    embedding = _open_named(name, fingerprint, public)
     if spectrum is not None:
         vars(embedding)["_spectrum"] = spectrum
     embedding = _pickled.setdefault(key, embedding)  # of two threads, the first; no lock that a fork inherits
@@ -131,7 +131,7 @@ def _load_pickled(name: str, fingerprint: str, public: bool, spectrum: Spectrum 
     return embedding
 
 
-def _found(name: str, fingerprint: str, public: bool) -> Embedding:
+def _open_named(name: str, fingerprint: str, public: bool) -> Embedding:
     try:
         path, _ = _resolve(name)
         embedding = open_store(path, public=public)

@@ -1,13 +1,12 @@
 """`Embedding`: public words and their vectors, immutable, with lookup both ways."""
 
+import os
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final, NoReturn, Self, final
+from typing import Any, NoReturn, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from wordveil.embedding.arrays import first_not_finite, locked, row_norms
 from wordveil.embedding.checks import checked_matrix, checked_words
 from wordveil.embedding.fingerprint import fingerprint_of, fingerprint_of_projection, pack_words
+from wordveil.embedding.pickling import includes_vectors
 from wordveil.embedding.provenance import Provenance
 from wordveil.embedding.spectrum import Spectrum, compute_spectrum, project_rows
 from wordveil.errors import (
@@ -27,10 +27,18 @@ from wordveil.errors import (
     parameter_error,
 )
 
-__all__ = ["Embedding", "pickled_vectors", "warn_unless_public"]
+__all__ = ["Embedding", "warn_unless_public"]
 
-_SPECTRUM_LOCK: Final = threading.Lock()
-_pickle_vectors: Final = ContextVar("pickle_vectors", default=False)
+_spectrum_lock = threading.Lock()
+
+
+def _renew_lock() -> None:
+    global _spectrum_lock  # noqa: PLW0603  # in the child of a fork, no thread will ever release the old one
+    _spectrum_lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 @final
@@ -123,7 +131,7 @@ class Embedding:
     @property
     def pickles_by_name(self) -> bool:
         """Whether a pickle made now refers to the vectors by name and fingerprint, and leaves them out."""
-        return "_reference" in vars(self) and not _pickle_vectors.get()
+        return "_reference" in vars(self) and not includes_vectors()
 
     def __reduce__(self) -> tuple[Callable[..., "Embedding"], tuple[Any, ...]]:
         # The spectrum is included: an eigenbasis computed on another machine may differ.
@@ -234,7 +242,7 @@ class Embedding:
     @property
     def spectrum(self) -> Spectrum:
         """Centroid, covariance and eigenbasis, computed once in float64."""
-        with _SPECTRUM_LOCK:
+        with _spectrum_lock:
             if "_spectrum" not in vars(self):
                 vars(self)["_spectrum"] = compute_spectrum(self.vectors)
             spectrum: Spectrum = vars(self)["_spectrum"]
@@ -292,27 +300,6 @@ class Embedding:
                 f"The vectors of '{self.provenance.name}' do not match their fingerprint. "
                 "Hint: the file was changed or damaged; import the vectors again."
             )
-
-
-@contextmanager
-def pickled_vectors() -> Iterator[None]:
-    """Let pickles include all vectors, for machines where vectors with a name are not installed.
-
-    Examples
-    --------
-    >>> import pickle
-    >>> import wordveil as wv
-    >>> len(pickle.dumps(wv.load_embedding())) < 10_000
-    True
-    >>> with pickled_vectors():
-    ...     len(pickle.dumps(wv.load_embedding())) > 20_000_000
-    True
-    """
-    token = _pickle_vectors.set(True)
-    try:
-        yield
-    finally:
-        _pickle_vectors.reset(token)
 
 
 def warn_unless_public(embedding: Embedding, stacklevel: int = 3) -> Embedding:

@@ -12,7 +12,7 @@ from wordveil.errors import check_real
 from wordveil.guarantee import MetricGuarantee
 from wordveil.mechanisms.base import JSON, Mechanism
 from wordveil.mechanisms.options import Option
-from wordveil.mechanisms.places import places_of
+from wordveil.mechanisms.places import places_of, search_of
 from wordveil.metric import Metric
 from wordveil.nearest import NearestSearch
 from wordveil.nearest.devices import DeviceName, check_device
@@ -103,11 +103,11 @@ class Mahalanobis(Mechanism):
     @property
     def _places(self) -> NDArray[np.float64]:
         """The position of each word in the eigenbasis; the last row, row -1, is the centroid."""
-        return places_of(self.embedding).rows
+        return places_of(self.embedding)
 
     @property
     def _search(self) -> NearestSearch:
-        return places_of(self.embedding).search(self.device)
+        return search_of(self.embedding, self.device)
 
     def parameters(self) -> dict[str, JSON]:
         """Return ε and λ."""

@@ -40,7 +40,7 @@ class Mechanism(ABC):
     """The name on the command line and in manifests (default: the name of the class in lower case)."""
 
     options: ClassVar[tuple[Option, ...]] = ()
-    """The options beside `epsilon`, which are keyword arguments of the class."""
+    """The options besides `epsilon`, which are keyword arguments of the class."""
 
     paper: ClassVar[str] = ""
     """The paper that it comes from: authors, year, title."""
@@ -68,9 +68,9 @@ class Mechanism(ABC):
         """Return an answer for each of the checked ids, as a flat array."""
 
     @classmethod
-    def called(cls) -> str:
-        """Return the name of this mechanism."""
-        return cls.name or cls.__name__.lower()
+    def registered_name(cls) -> str:
+        """Return the name of this class itself: a subclass does not inherit the one of its parent."""
+        return str(vars(cls).get("name") or cls.__name__.lower())
 
     @classmethod
     def make(
@@ -80,7 +80,9 @@ class Mechanism(ABC):
         if cls.takes_device:
             options = {**options, "device": device}
         elif device == "cuda":
-            raise ParameterError(f"The mechanism '{cls.called()}' can't use a GPU. Hint: --device cpu.")
+            raise ParameterError(
+                f"The mechanism '{cls.registered_name()}' can't use a GPU. Hint: --device cpu."
+            )
         return cls(embedding, epsilon, **options)  # type: ignore[call-arg]  # every registered class takes these
 
     def setting(self) -> dict[str, JSON]:
@@ -92,7 +94,12 @@ class Mechanism(ABC):
         >>> wv.Laplace(wv.load_embedding(), epsilon=2.0).setting()
         {'mechanism': 'laplace', 'epsilon': 2.0, 'lam': 0.0, 'dims': 300}
         """
-        facts = {"mechanism": self.called()} | self.parameters() | {"dims": self.embedding.dim}
+        parameters = self.parameters()
+        if parameters.keys() & {"mechanism", "dims"}:
+            raise ParameterError(
+                f"{type(self).__name__}.parameters() must not have the keys 'mechanism' and 'dims'."
+            )
+        facts = {"mechanism": self.registered_name()} | parameters | {"dims": self.embedding.dim}
         try:
             return dict(json.loads(json.dumps(facts, allow_nan=False)))
         except (TypeError, ValueError):

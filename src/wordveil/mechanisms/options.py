@@ -82,10 +82,11 @@ class Option:
             return value
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
-        number = check_real(value, self.name, owner, self.must, low, high)  # type: ignore[arg-type]  # it checks the type
-        if self.type is int and not number.is_integer():
+        if self.type is float:
+            return check_real(value, self.name, owner, self.must, low, high)  # type: ignore[arg-type]  # it checks
+        if type(value) is not int or not low <= value <= high:
             raise self._error(value, owner)
-        return self.type(number)
+        return value
 
     @property
     def must(self) -> str:

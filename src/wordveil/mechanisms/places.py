@@ -4,7 +4,6 @@ Neither depends on ε, or on λ, which only stretches the noise along the axes. 
 embedding share them, and they are freed with it.
 """
 
-import threading
 from typing import Final
 
 import numpy as np
@@ -16,44 +15,24 @@ from wordveil.nearest import AutomaticSearch, NearestSearch
 from wordveil.nearest.devices import DeviceName
 from wordveil.shared import PerEmbedding
 
-__all__ = ["Places", "places_of"]
+__all__ = ["places_of", "search_of"]
 
-_shared: Final = PerEmbedding["Places"](most=1)
+_places: Final = PerEmbedding[NDArray[np.float64]](most=1)
+_searches: Final = PerEmbedding[NearestSearch](most=3)  # one for each name of a device
 
 
-class Places:
-    """The rotated vectors of an embedding in float64, and a search for each device in use.
+def places_of(embedding: Embedding, pickled: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Return the rotated vectors of an embedding in float64, read-only; the last row is the centroid.
 
-    Attributes
-    ----------
-    rows : array of shape (number of words + 1, dimensions)
-        Read-only; the last row, row -1, is the centroid.
+    They are computed once for all threads and mechanisms. Those from a pickle are used as they are: an
+    eigenbasis and a product that are computed again may be rounded differently.
     """
-
-    def __init__(self, rows: NDArray[np.float64]) -> None:
-        self.rows: Final = locked(rows)
-        self._searches: dict[DeviceName, NearestSearch] = {}
-        self._lock = threading.Lock()
-
-    def __reduce__(self) -> tuple[type["Places"], tuple[NDArray[np.float64]]]:
-        return Places, (self.rows,)
-
-    def search(self, device: DeviceName) -> NearestSearch:
-        """Return the search for the nearest word on a device."""
-        if device not in self._searches:
-            with self._lock:
-                if device not in self._searches:
-                    self._searches[device] = AutomaticSearch(self.rows[:-1], device)
-        return self._searches[device]
+    return _places.get(embedding, None, lambda: locked(_rotated(embedding) if pickled is None else pickled))
 
 
-def places_of(embedding: Embedding, rows: NDArray[np.float64] | None = None) -> Places:
-    """Return the places of an embedding, computed once for all threads and mechanisms.
-
-    `rows` come from a pickle. They are used as they are, because an eigenbasis and a product that are
-    computed again may be rounded differently.
-    """
-    return _shared.get(embedding, None, lambda: Places(_rotated(embedding) if rows is None else rows))
+def search_of(embedding: Embedding, device: DeviceName) -> NearestSearch:
+    """Return the search for the nearest word of an embedding on a device."""
+    return _searches.get(embedding, device, lambda: AutomaticSearch(places_of(embedding)[:-1], device))
 
 
 def _rotated(embedding: Embedding) -> NDArray[np.float64]:

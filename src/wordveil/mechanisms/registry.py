@@ -46,9 +46,12 @@ def register_mechanism(mechanism: type[Mechanism]) -> type[Mechanism]:
     """
     if not (isinstance(mechanism, type) and issubclass(mechanism, Mechanism)):
         raise ParameterError("Only a subclass of wv.Mechanism can be registered.")
-    name = mechanism.called()
+    name = mechanism.registered_name()
     if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii() or name != name.lower():
         raise ParameterError("The name of a mechanism must consist of lower-case letters, digits, - and _.")
+    reserved = {option.name for option in mechanism.options} & {"name", "device", "embedding", "epsilon"}
+    if reserved:
+        raise ParameterError(f"An option of a mechanism must not be called '{min(reserved)}'.")
     with _lock:
         registered = _registered.setdefault(name, mechanism)
     if registered is not mechanism:
@@ -96,7 +99,10 @@ def _loaded(point: EntryPoint) -> type[Mechanism]:
             f"The mechanism '{point.name}' of the package {package} can't be imported "
             f"({type(error).__name__}). Hint: install a compatible version of it."
         ) from None
-    if not (isinstance(loaded, type) and issubclass(loaded, Mechanism)) or loaded.called() != point.name:
+    if (
+        not (isinstance(loaded, type) and issubclass(loaded, Mechanism))
+        or loaded.registered_name() != point.name
+    ):
         raise MachineError(
             f"The entry point '{point.name}' of the package {package} is not a mechanism of that name. "
             "Hint: it must name a subclass of wv.Mechanism whose 'name' is the same."
@@ -122,7 +128,7 @@ def make_mechanism(
 
 def checked_options(mechanism: type[Mechanism], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return a checked value for every option of a mechanism, with defaults for those not in `options`."""
-    name = mechanism.called()
+    name = mechanism.registered_name()
     for option_name in options:
         _option_of(mechanism, option_name)
     values = {}
@@ -151,4 +157,6 @@ def _option_of(mechanism: type[Mechanism], name: str) -> Option:
     names = [option.name for option in mechanism.options]
     close = difflib.get_close_matches(name, names, 1)
     hint = f"did you mean '{close[0]}'?" if close else f"it has {', '.join(names) or 'none'}."
-    raise ParameterError(f"The mechanism '{mechanism.called()}' has no option '{name}'. Hint: {hint}")
+    raise ParameterError(
+        f"The mechanism '{mechanism.registered_name()}' has no option '{name}'. Hint: {hint}"
+    )

@@ -103,7 +103,8 @@ class NearestSearch(ABC):
     ) -> NDArray[np.int64]:
         """Return the index of the row nearest to each of `count` points, which are made one block at a time.
 
-        Blocks are made in their order, one after the other, whatever thread asks for them.
+        `make_points` is called for one block at a time, in order, from any thread. It should draw each kind
+        of random number once per point, so the size of the blocks changes no answer.
         """
         search = self.prepare(count)
         return search._in_blocks(count, search.block, make_points)

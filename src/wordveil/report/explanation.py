@@ -1,4 +1,4 @@
-"""What a setting promises, in plain words: the facts, and the sentences that are made of them.
+"""What a setting promises, in plain words: the facts, and the sentences about them.
 
 Any mechanism can be explained: the facts come from `Guarantee` and `Mechanism.parameters`.
 """
@@ -214,11 +214,11 @@ def _about_word(facts: dict[str, Any], symbol: str) -> list[str]:
         (f"{facts[name]['word']}, in a {name} region", facts[name]["stays"]) for name in ("dense", "sparse")
     ]
     return [
-        f"What becomes of '{facts['word']}' in {facts['draws']:,} draws ({facts['distinct_answers']:,} "
+        f"What happens to '{facts['word']}' in {facts['draws']:,} draws ({facts['distinct_answers']:,} "
         f"different answers; in brackets 95% intervals)\n{_bars(answers)}",
         "Its nearest words: by how much the odds between it and them can change at most\n"
         + _columns(neighbours),
-        f"How often words stay, by how much company they have\n{_bars(regions)}",
+        f"How often words stay, in dense and sparse regions\n{_bars(regions)}",
     ]
 
 

@@ -1,16 +1,16 @@
-"""What a manifest promises that somebody else released: nothing in it is trusted, and nothing is added."""
+"""Reads a manifest that somebody else may have released: nothing in it is trusted."""
 
 import json
 import math
 import re
+from datetime import date
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
 from wordveil.errors import FormatError, sealed
-from wordveil.report.explanation import in_rows, setting_in_words, wrapped
-from wordveil.rounding import at_most, factor
+from wordveil.guarantee import COLUMNS, EMPTY, LENGTH, ORDER, ROW_ORDER
 
-__all__ = ["Released", "explain_manifest", "read_manifest"]
+__all__ = ["Released", "read_manifest"]
 
 _MOST_BYTES: Final = 16 << 20  # an exempt list can be long; anything larger is another file
 _VERSIONS: Final = (1, 2)
@@ -20,6 +20,8 @@ _SHOWN_ITEMS: Final = 20
 _SECURE: Final = "cryptographic"
 _NAME: Final = re.compile("[a-z0-9_-]{1,100}")
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
+_CODE_VERSION: Final = re.compile("[0-9][0-9a-z.+-]{0,40}")
+_SAFE: Final[tuple[object, ...]] = (False, None, [])
 
 
 class Released(NamedTuple):
@@ -104,8 +106,8 @@ def _checked(facts: dict[str, Any]) -> Released:
             raise _MalformedError("guarantee")
     return Released(
         version=version,
-        date=_shown(_get(facts, "date", str)),
-        made_with=_shown(_get(facts, "code_version", str)),
+        date=_date(facts),
+        made_with=_version(facts),
         setting=_setting(parameters),
         vectors=vectors,
         declared_public=_get(facts, "vectors_declared_public", bool) if version > 1 else None,
@@ -113,10 +115,10 @@ def _checked(facts: dict[str, Any]) -> Released:
         nearest=nearest,
         worst=worst,
         worst_text=_for_texts(promise, policy, worst),
-        not_covered=_texts(promise, "not_covered"),
+        not_covered=_not_covered(promise, policy),
         pad_to=None if policy.get("pad_to") is None else _count(policy, "pad_to"),
         bag=_get(policy, "bag", bool),
-        unsafe=_texts(policy, "unsafe"),
+        unsafe=_unsafe(policy),
         void=void,
         perturbed=_texts(columns, "perturbed"),
         kept=_texts(columns, "kept_as_they_were"),
@@ -125,6 +127,41 @@ def _checked(facts: dict[str, Any]) -> Released:
         output=_shown(_get(output, "name", str)),
         sha256=_digest(output, "sha256"),
     )
+
+
+def _date(facts: dict[str, Any]) -> str:
+    try:
+        return date.fromisoformat(_get(facts, "date", str)).isoformat()
+    except ValueError:
+        raise _MalformedError("date") from None
+
+
+def _version(facts: dict[str, Any]) -> str:
+    value = str(_get(facts, "code_version", str))
+    if not _CODE_VERSION.fullmatch(value):
+        raise _MalformedError("code_version")
+    return value
+
+
+def _unsafe(policy: dict[str, Any]) -> list[str]:
+    """Return the unsafe choices; they must be those that the single choices say."""
+    chosen = [name for name, value in policy.items() if name.startswith("unsafe_") and value not in _SAFE]
+    if chosen == ["unsafe_drop"] and policy.get("pad_to") is not None:
+        chosen = []
+    if sorted(_texts(policy, "unsafe")) != sorted(chosen):
+        raise _MalformedError("policy")
+    return chosen
+
+
+def _not_covered(promise: dict[str, Any], policy: dict[str, Any]) -> list[str]:
+    """Return what is not covered; what the policy implies must be among it."""
+    facts = _texts(promise, "not_covered")
+    implied = {COLUMNS, ROW_ORDER if policy.get("bag") else ORDER}
+    if policy.get("pad_to") is None or _unsafe(policy):
+        implied |= {LENGTH, EMPTY}
+    if not implied <= set(facts):
+        raise _MalformedError("not_covered")
+    return facts
 
 
 def _neighbour(promise: dict[str, Any]) -> float:
@@ -140,6 +177,8 @@ def _for_texts(promise: dict[str, Any], policy: dict[str, Any], worst: float) ->
     if not _get(promise, "covers_texts_of_different_lengths", bool):
         return None
     total = _number(promise, "local_dp_epsilon_per_text")
+    if _unsafe(policy):  # what passes verbatim differs between texts, and no number bounds that
+        raise _MalformedError("covers_texts_of_different_lengths")
     if not math.isclose(total, worst * _count(policy, "pad_to"), rel_tol=1e-9):
         raise _MalformedError("local_dp_epsilon_per_text")
     return total
@@ -195,98 +234,10 @@ def _setting(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> bool | float | str:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _MalformedError("parameters")
     if isinstance(value, bool | float):
         return value
     if isinstance(value, int):
         return value if abs(value) <= 1 << 53 else "…"
     return _shown(value if isinstance(value, str) else json.dumps(value))
-
-
-def explain_manifest(released: Released, here: str, registered: bool) -> str:
-    """Return what a manifest promises; `here` says which vectors available here are those it names.
-
-    `here` is empty if there are none, and `registered` says whether its mechanism is known here.
-    """
-    near = (
-        f"seeing the output can change anyone's odds between a typical word and its nearest neighbour by a "
-        f"factor of {factor(released.nearest)} at most, and between any two words by "
-        f"{factor(released.worst)} (an exponent of {at_most(released.worst)}, the ε of local differential "
-        "privacy for one word)."
-    )
-    rows = {
-        "Setting": setting_in_words(released.setting),
-        "Protected": _protected(released),
-        "How strongly": near,
-        "Whole texts": _about_texts(released),
-        "Not protected": "; ".join([*released.not_covered, *_unsaid(released)])
-        + ". Each further release of the same text weakens the promise.",
-    }
-    if released.void:
-        rows = {"VOID": f"{released.void}. What follows would hold if the noise were secret."} | rows
-    parts = [
-        f"What the manifest of {released.output or 'a pipe'} says (made on {released.date} with wordveil "
-        f"{released.made_with})",
-        in_rows(rows),
-        wrapped(_vectors_sentence(released, here, registered)),
-    ]
-    if released.earlier:
-        times = "once" if released.earlier == 1 else f"{released.earlier:,} times"
-        parts.append(wrapped(f"The same content was released {times} before. {released.together}"))
-    parts.append(
-        wrapped(
-            "All of this is what the manifest claims. Nothing here proves that the output was made that way; "
-            f"that it belongs to the output shows in its SHA-256, {released.sha256}."
-        )
-    )
-    return "\n\n".join(parts)
-
-
-def _protected(released: Released) -> str:
-    names = ", ".join(released.perturbed) or "the text"
-    kept = (
-        f" These columns are as they were, unprotected: {', '.join(released.kept)}." if released.kept else ""
-    )
-    if released.unsafe:
-        choices = ", ".join(released.unsafe)
-        return f"of {names}, only what the unsafe choices ({choices}) do not reveal, see below.{kept}"
-    return f"which word was at each place of {names}.{kept}"
-
-
-def _about_texts(released: Released) -> str:
-    if released.worst_text is None:
-        return (
-            "the exponents of their words add up, for a text of n words to at most n × "
-            f"{at_most(released.worst)}. Texts of different numbers of words are not covered."
-        )
-    return (
-        f"each is padded or cut to {released.pad_to} words, so any two texts are covered, by an exponent of "
-        f"at most {at_most(released.worst_text, 0)} in all."
-    )
-
-
-def _unsaid(released: Released) -> list[str]:
-    """Return what the output shows although the manifest, of version 1, does not say so."""
-    if released.version > 1 or released.pad_to is None:
-        return []
-    missing = "which texts are missing (wordveil 0.1.0 did not pad them in every format)"
-    first = "which words came first in a text that was cut"
-    return [missing, first] if released.bag else [missing]
-
-
-def _vectors_sentence(released: Released, here: str, registered: bool) -> str:
-    mark = f"fingerprint {released.vectors[:16]}, {released.words:,} words"
-    if here:
-        first = f"The vectors ({mark}) are those called {here} here."
-    else:
-        first = (
-            f"The vectors ({mark}) are none of those that are available here, so the numbers above can't be "
-            "computed again. Hint: --embedding PATH."
-        )
-    public = {
-        True: "They were declared public.",
-        False: "Nobody declared them public: if they were made from private text, the promise does not hold.",
-        None: "The manifest does not say whether they were declared public.",
-    }[released.declared_public]
-    name = released.setting["mechanism"]
-    unknown = "" if registered else f" The mechanism {name} is not installed here."
-    return f"{first} {public}{unknown}"

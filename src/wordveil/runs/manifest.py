@@ -42,6 +42,7 @@ def _sources(folder: Traversable, path: str) -> list[tuple[str, bytes]]:
 def settings(perturber: Perturber, *, secure: bool) -> dict[str, Any]:
     """Return the parameters, the policy, the source of the noise and the fingerprints."""
     embedding = perturber.mechanism.embedding
+    embedding.verify()
     return {
         "parameters": perturber.mechanism.setting(),
         "policy": perturber.policy.to_dict(),

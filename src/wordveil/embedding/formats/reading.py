@@ -16,17 +16,17 @@ from wordveil.embedding.vectors import Embedding
 from wordveil.errors import FormatError, ParameterError, sealed
 from wordveil.folders import checked_path, printable_name
 
-__all__ = ["FORMATS", "Format", "detect_format", "read_embedding"]
+__all__ = ["FORMATS", "VectorFormat", "detect_format", "read_embedding"]
 
-Format = Literal["glove", "word2vec", "word2vec-binary", "fasttext", "npy", "npz"]
-FORMATS: Final[tuple[str, ...]] = get_args(Format)
+VectorFormat = Literal["glove", "word2vec", "word2vec-binary", "fasttext", "npy", "npz"]
+FORMATS: Final[tuple[str, ...]] = get_args(VectorFormat)
 
 
 @sealed
 def read_embedding(
     path: str | Path,
     *,
-    format: Format | None = None,
+    format: VectorFormat | None = None,
     member: str | None = None,
     row_words: str | Path | None = None,
     options: ReadOptions = ReadOptions(),

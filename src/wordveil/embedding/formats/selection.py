@@ -13,9 +13,9 @@ from wordveil.embedding.provenance import Provenance
 from wordveil.embedding.vectors import Embedding, warn_unless_public
 from wordveil.errors import FormatError, check_whole
 
-__all__ = ["Collector", "Progress", "ReadOptions", "Summary"]
+__all__ = ["Collector", "ReadOptions", "ReadProgress", "Summary"]
 
-Progress = Callable[[int, int | None], None]
+ReadProgress = Callable[[int, int | None], None]
 """Called with the bytes read so far and the total, or None if the total is unknown."""
 
 # By how much the matrix grows when it is full. A smaller factor calls realloc more often; a larger one leaves
@@ -55,7 +55,7 @@ class ReadOptions:
     lowercase: bool = False
     unit: bool = False
     strict: bool = False
-    progress: Progress = field(default=_silent, repr=False)
+    progress: ReadProgress = field(default=_silent, repr=False)
 
     def __post_init__(self) -> None:
         if self.first is not None:

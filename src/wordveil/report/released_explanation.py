@@ -1,0 +1,127 @@
+"""What a manifest promises, in plain words. It says no more than the manifest does."""
+
+from pathlib import Path
+from typing import Final
+
+from wordveil.embedding import Embedding
+from wordveil.errors import FormatError, WordveilError
+from wordveil.mechanisms import make_mechanism, mechanism_class, mechanism_names
+from wordveil.report.explanation import in_rows, setting_in_words, wrapped
+from wordveil.report.released import Released
+from wordveil.rounding import at_most, factor
+
+__all__ = ["explain_manifest", "recompute"]
+
+_TOLERANCE: Final = 1e-6  # far above the rounding of another machine
+
+
+def recompute(released: Released, embedding: Embedding, path: Path) -> bool:
+    """Compute the promise of a manifest again, from its vectors; say whether that was possible.
+
+    Raises FormatError if the manifest promises more than its setting does.
+    """
+    name, dims = released.setting["mechanism"], released.setting.get("dims")
+    if name not in mechanism_names():
+        return False
+    options = {option.name for option in mechanism_class(name).options}
+    chosen = {key: value for key, value in released.setting.items() if key in options}
+    try:
+        axes = embedding.project(dims) if isinstance(dims, int) and dims < embedding.dim else embedding
+        promise = make_mechanism(name, axes, released.setting.get("epsilon", 0.0), **chosen).guarantee
+    except WordveilError:  # parameters that this version does not know, or a plugin that fails
+        return False
+    too_small = released.worst < promise.worst_case.lower * (1.0 - _TOLERANCE)
+    if too_small or released.nearest < promise.neighbours[1].median * (1.0 - _TOLERANCE):
+        raise FormatError(f"{path}: promises more than its setting does. Hint: do not rely on it.")
+    return True
+
+
+def explain_manifest(released: Released, here: str, registered: bool, recomputed: bool) -> str:
+    """Return what a manifest promises; `here` says which vectors available here are those it names.
+
+    `here` is empty if there are none, and `registered` says whether its mechanism is known here.
+    """
+    near = (
+        f"seeing the output can change anyone's odds between a typical word and its nearest neighbour by a "
+        f"factor of {factor(released.nearest)} at most, and between any two words by "
+        f"{factor(released.worst)} (an exponent of {at_most(released.worst)}, the ε of local differential "
+        "privacy for one word)."
+    )
+    rows = {
+        "Setting": setting_in_words(released.setting),
+        "Protected": _protected(released),
+        "How strongly": near,
+        "Whole texts": _about_texts(released),
+        "Not protected": "; ".join([*released.not_covered, *_unsaid(released)])
+        + ". Each further release of the same text weakens the promise.",
+    }
+    if released.void:
+        rows = {"VOID": f"{released.void}. What follows would hold if the noise were secret."} | rows
+    parts = [
+        f"What the manifest of {released.output or 'a pipe'} says (made on {released.date} with wordveil "
+        f"{released.made_with})",
+        in_rows(rows),
+        wrapped(_vectors_sentence(released, here, registered, recomputed)),
+    ]
+    if released.earlier:
+        times = "once" if released.earlier == 1 else f"{released.earlier:,} times"
+        parts.append(wrapped(f"The same content was released {times} before. {released.together}"))
+    parts.append(
+        wrapped(
+            "All of this is what the manifest claims. Nothing here proves that the output was made that way; "
+            f"to check that it belongs to the output, compare its SHA-256, {released.sha256}."
+        )
+    )
+    return "\n\n".join(parts)
+
+
+def _protected(released: Released) -> str:
+    names = ", ".join(released.perturbed) or "the text"
+    kept = (
+        f" These columns are as they were, unprotected: {', '.join(released.kept)}." if released.kept else ""
+    )
+    if released.unsafe:
+        choices = ", ".join(released.unsafe)
+        return f"of {names}, only what the unsafe choices ({choices}) do not reveal, see below.{kept}"
+    return f"which word was at each place of {names}.{kept}"
+
+
+def _about_texts(released: Released) -> str:
+    if released.worst_text is None:
+        return (
+            "the exponents of their words add up, for a text of n words to at most n × "
+            f"{at_most(released.worst)}. Texts of different numbers of words are not covered."
+        )
+    return (
+        f"each is padded or cut to {released.pad_to} words, so any two texts are covered, by an exponent of "
+        f"at most {at_most(released.worst_text, 0)} in all."
+    )
+
+
+def _unsaid(released: Released) -> list[str]:
+    """Return what the output shows although the manifest, of version 1, does not say so."""
+    if released.version > 1 or released.pad_to is None:
+        return []
+    missing = "which texts are missing (wordveil 0.1.0 did not pad them in every format)"
+    first = "which words came first in a text that was cut"
+    return [missing, first] if released.bag else [missing]
+
+
+def _vectors_sentence(released: Released, here: str, registered: bool, recomputed: bool) -> str:
+    mark = f"fingerprint {released.vectors[:16]}, {released.words:,} words"
+    if here:
+        first = f"The vectors ({mark}) are those called {here} here."
+        first += " The numbers above were computed again, and agree." if recomputed else ""
+    else:
+        first = (
+            f"The vectors ({mark}) are none of those that are available here, so the numbers above were "
+            "not computed again. Hint: --embedding PATH."
+        )
+    public = {
+        True: "They were declared public.",
+        False: "Nobody declared them public: if they were made from private text, the promise does not hold.",
+        None: "The manifest does not say whether they were declared public.",
+    }[released.declared_public]
+    name = released.setting["mechanism"]
+    unknown = "" if registered else f" The mechanism {name} is not installed here."
+    return f"{first} {public}{unknown}"

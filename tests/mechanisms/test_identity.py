@@ -1,0 +1,146 @@
+"""Two mechanisms that answer differently never pass for one."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike, NDArray
+
+import wordveil as wv
+from wordveil import perturber as perturber_module
+from wordveil.metric import Bracket
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Response(wv.Mechanism):
+    """Randomised response: another kind of promise, which is no distance."""
+
+    embedding: wv.Embedding
+    epsilon: float
+    extra: tuple[tuple[str, Any], ...] = ()
+
+    def parameters(self) -> dict[str, Any]:
+        return {"epsilon": self.epsilon, **dict(self.extra)}
+
+    @property
+    def guarantee(self) -> "ResponseGuarantee":
+        return ResponseGuarantee(self.embedding, self.epsilon)
+
+    def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
+        stays = stream.uniforms(ids.shape) < 1.0 - len(self.embedding) / (
+            len(self.embedding) - 1 + np.exp(self.epsilon)
+        )
+        return np.where(stays & (ids >= 0), ids, stream.integers(len(self.embedding), ids.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class ResponseGuarantee(wv.Guarantee):
+    embedding: wv.Embedding
+    epsilon: float
+
+    def exponents(self, ids: ArrayLike, others: ArrayLike) -> NDArray[np.float64]:
+        return np.where(np.asarray(ids) != np.asarray(others), self.epsilon, 0.0)
+
+    @property
+    def worst_case(self) -> Bracket:
+        return Bracket(self.epsilon, self.epsilon)
+
+
+def test_a_promise_that_is_no_distance_goes_everywhere(small: wv.Embedding, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("m\ntea at noon\n")
+    perturber, ledger = wv.Perturber(Response(small, 2.0)), wv.Ledger(tmp_path / "ledger.sqlite")
+    options: dict[str, Any] = {"perturber": perturber, "text": "m", "ledger": ledger}
+    run = wv.perturb_file(tmp_path / "in.csv", tmp_path / "a.csv", **options)
+    promise = json.loads(run.manifest.read_text())["guarantee"]
+    assert promise["worst_case_exponent"] == {"lower": 2.0, "upper": 2.0}
+    assert "epsilon" not in promise
+    assert perturber.guarantee.exponent("tea at noon", "tea at boston") == 2.0
+    text = str(perturber.guarantee)
+    assert "exp(e) times as likely" in text
+    assert "ε·d" not in text
+    with pytest.warns(
+        wv.PrivacyWarning, match=r"at most exp\(4\.0\) \(2\.0 \+ 2\.0\); their exponents add up"
+    ):
+        wv.perturb_file(tmp_path / "in.csv", tmp_path / "b.csv", again=True, **options)
+
+
+def test_a_subclass_has_a_name_of_its_own(small: wv.Embedding) -> None:
+    class Weaker(wv.Mahalanobis):
+        def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
+            return np.maximum(ids, 0)
+
+    real, weaker = wv.Mahalanobis(small, 1.0), Weaker(small, 1.0)
+    assert weaker.setting()["mechanism"] == "weaker"
+    assert wv.Perturber(weaker).fingerprint != wv.Perturber(real).fingerprint
+
+
+@pytest.mark.parametrize("key", ["dims", "mechanism"])
+def test_parameters_can_not_hide_behind_facts(key: str, small: wv.Embedding) -> None:
+    with pytest.raises(wv.ParameterError, match=r"Response\.parameters\(\) must not have the keys"):
+        Response(small, 1.0, ((key, 7),)).setting()
+
+
+@pytest.mark.parametrize("what", ["vectors", "tokenizer", "class"])
+def test_the_fingerprint_covers(what: str, small: wv.Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = wv.Perturber(Response(small, 1.0)).fingerprint
+    match what:
+        case "vectors":  # of the same words and dimensions
+            other = wv.Embedding(small.words, small.vectors * 2.0, public=True)
+            after = wv.Perturber(Response(other, 1.0)).fingerprint
+        case "tokenizer":
+            monkeypatch.setattr(perturber_module, "RULE_FINGERPRINT", "another rule")
+            after = wv.Perturber(Response(small, 1.0)).fingerprint
+        case _:
+            same_name = type("Response", (Response,), {"__qualname__": "elsewhere.Response"})
+            after = wv.Perturber(same_name(small, 1.0)).fingerprint
+    assert before != after
+
+
+def test_releases_in_other_vectors_are_no_single_release(small: wv.Embedding, tmp_path: Path) -> None:
+    """Of the same λ and dimensions, but with other vectors: the sum of ε would mean nothing."""
+    (tmp_path / "in.csv").write_text("m\ntea at noon\n")
+    other = wv.Embedding(small.words, small.vectors * 2.0, public=True)
+    ledger = wv.Ledger(tmp_path / "ledger.sqlite")
+    for number, embedding in enumerate((small, other)):
+        perturber = wv.Perturber(wv.Laplace(embedding, 1.0))
+        options: dict[str, Any] = {"perturber": perturber, "text": "m", "ledger": ledger, "again": True}
+        if number == 0:
+            wv.perturb_file(tmp_path / "in.csv", tmp_path / f"{number}.csv", **options)
+        else:
+            with pytest.warns(wv.PrivacyWarning, match="exponents add up, each by its own rule"):
+                wv.perturb_file(tmp_path / "in.csv", tmp_path / f"{number}.csv", **options)
+
+
+def test_a_metric_of_other_vectors_promises_nothing(small: wv.Embedding) -> None:
+    other = wv.Embedding(small.words, small.vectors * 0.01, public=True)
+    for metric in (wv.Metric.from_embedding(other, 0.0), wv.Metric.euclidean(3)):
+        with pytest.raises(wv.ParameterError, match="must be made from its embedding"):
+            wv.MetricGuarantee(1.0, metric, small)
+
+
+def test_another_metric_has_a_diameter_of_its_own(small: wv.Embedding) -> None:
+    metric = wv.Metric.from_embedding(small, 1.0)
+    wide = wv.Metric(1.0, metric.eigenvalues * 1e-4, metric.axes, small)
+    assert wide.diameter().lower == pytest.approx(100.0 * metric.diameter().lower)
+    with pytest.raises(wv.ParameterError, match="must be made from its embedding"):
+        wv.MetricGuarantee(1.0, wide, small)
+
+
+@pytest.mark.parametrize("name", ["name", "device", "epsilon", "embedding"])
+def test_options_that_would_be_swallowed(name: str) -> None:
+    class Odd(Response):
+        options: ClassVar = (wv.Option(name, int, "something", default=1),)
+
+    with pytest.raises(wv.ParameterError, match=f"must not be called '{name}'"):
+        wv.register_mechanism(Odd)
+
+
+def test_whole_numbers_stay_whole() -> None:
+    option = wv.Option("count", int, "how many", low=0)
+    assert option.check(2**53 + 1, "Odd") == 2**53 + 1
+    for wrong in (1.0, True, -1, "3"):
+        with pytest.raises(wv.ParameterError, match="'count' parameter of Odd must be a whole number"):
+            option.check(wrong, "Odd")

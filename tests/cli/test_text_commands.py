@@ -167,7 +167,7 @@ def test_explain_a_word(capsys: pytest.CaptureFixture[str], glove: wv.Embedding)
     assert main(arguments) == 0
     shown = capsys.readouterr().out
     for part in (
-        "What becomes of 'boston'",
+        "What happens to 'boston'",
         "it stays",
         "█",
         "chicago",

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import strategies as st
 
 import wordveil as wv
+from wordveil.report.released import read_manifest
+from wordveil.report.released_explanation import explain_manifest
 
 from .budget import Budget
 from .mutations import altered, as_json, damaged, weighted
@@ -45,3 +47,24 @@ def test_manifests(
     read = {done.manifest.name: "output", done.private.name: "made_from"}
     cases = [st.tuples(st.just(name), documents(files[name], part)) for name, part in read.items()]
     budget.spend(st.one_of(cases), example)
+
+
+def test_explained_manifests(
+    budget: Budget, rules: Rules, folder: Path, noisy: wv.Perturber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What somebody else released is refused in one line, or explained in printable characters."""
+    data = SmallRun(folder, noisy, monkeypatch)().manifest.read_bytes()
+    path, valid = folder / "released.json", json.loads(data)
+
+    def example(document: bytes) -> str:
+        path.write_bytes(document)
+        released = rules.call(lambda: read_manifest(path))
+        if isinstance(released, wv.WordveilError):
+            return "refused"
+        text = explain_manifest(released, "", registered=False, recomputed=False)
+        assert all(letter.isprintable() or letter == "\n" for letter in text)
+        json.dumps(released._asdict(), allow_nan=False)
+        return "explained"
+
+    parts = [documents(data, part) for part in valid if isinstance(valid[part], dict)]
+    budget.spend(st.one_of(parts), example)

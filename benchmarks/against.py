@@ -46,7 +46,7 @@ act = lambda: wv.perturb_file(
     "sweep": """
 from wordveil.evaluation.sweep import Grid, sweep
 grid = Grid(epsilons=(5.0, 10.0, 20.0), lams=(0.0, 1.0), draws=100)
-act = lambda: sweep(emb, grid, ids[:256], workers=2)
+act = lambda: sweep(emb, grid, ids[:64], workers=2)
 """,
 }
 SCRIPT = """

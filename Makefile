@@ -13,6 +13,8 @@ LOWEST_ENV := .venv-lowest
 TORCH := 2.13.0
 BIN := $(DEV_ENV)/bin
 PIP_FLAGS := --quiet --disable-pip-version-check
+# Without dependencies, since the file names all of them: an old pip would look for newer ones, and refuse those.
+PINNED := $(PIP_FLAGS) --no-deps --require-hashes
 GLOVE := packages/wordveil-glove
 SOURCES := $(shell find src $(GLOVE)/src -type f -not -name '*.pyc') pyproject.toml $(GLOVE)/pyproject.toml
 
@@ -34,21 +36,21 @@ $(USER_ENV)/ready: $(SOURCES) | python
 # What a developer needs: everything pinned and hashed, wordveil itself editable.
 $(DEV_ENV)/ready: requirements-dev.txt pyproject.toml $(GLOVE)/pyproject.toml | python
 	$(PYTHON) -m venv $(DEV_ENV)
-	$(BIN)/pip install $(PIP_FLAGS) --require-hashes -r requirements-dev.txt
+	$(BIN)/pip install $(PINNED) -r requirements-dev.txt
 	$(BIN)/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(GLOVE) -e .
 	touch $@
 
 # Spark is half a gigabyte, so it has an environment of its own.
 $(SPARK_ENV)/ready: requirements-spark.txt pyproject.toml $(GLOVE)/pyproject.toml | python
 	$(PYTHON) -m venv $(SPARK_ENV)
-	$(SPARK_ENV)/bin/pip install $(PIP_FLAGS) --require-hashes -r requirements-spark.txt
+	$(SPARK_ENV)/bin/pip install $(PINNED) -r requirements-spark.txt
 	$(SPARK_ENV)/bin/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(GLOVE) -e .
 	touch $@
 
 # PyTorch is larger still. Which build of it there is, for a CPU or for a GPU, depends on the machine: no hash.
 $(TORCH_ENV)/ready: requirements-torch.txt pyproject.toml $(GLOVE)/pyproject.toml | python
 	$(PYTHON) -m venv $(TORCH_ENV)
-	$(TORCH_ENV)/bin/pip install $(PIP_FLAGS) --require-hashes -r requirements-torch.txt
+	$(TORCH_ENV)/bin/pip install $(PINNED) -r requirements-torch.txt
 	$(TORCH_ENV)/bin/pip install $(PIP_FLAGS) torch==$(TORCH)
 	$(TORCH_ENV)/bin/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(GLOVE) -e .
 	touch $@
@@ -56,7 +58,7 @@ $(TORCH_ENV)/ready: requirements-torch.txt pyproject.toml $(GLOVE)/pyproject.tom
 # The oldest versions that pyproject.toml allows; they have wheels for Python 3.11, not for every later one.
 $(LOWEST_ENV)/ready: requirements-lowest.txt pyproject.toml $(GLOVE)/pyproject.toml | python
 	$(PYTHON) -m venv $(LOWEST_ENV)
-	$(LOWEST_ENV)/bin/pip install $(PIP_FLAGS) --require-hashes -r requirements-lowest.txt
+	$(LOWEST_ENV)/bin/pip install $(PINNED) -r requirements-lowest.txt
 	$(LOWEST_ENV)/bin/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(GLOVE) -e .
 	touch $@
 

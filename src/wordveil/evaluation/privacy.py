@@ -1,14 +1,14 @@
 """How a mechanism treats public words: N_w, how often one stays, and S_w, how many answers it has."""
 
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
-from scipy.special import betaincinv
 
 from wordveil.embedding import Embedding
 from wordveil.errors import UnknownNameError, check_whole
 from wordveil.evaluation.density import neighbour_distances
+from wordveil.intervals import Share, clopper_pearson
 from wordveil.mechanisms import Mechanism
 from wordveil.randomness import Stream
 
@@ -18,28 +18,6 @@ __all__ = ["Share", "WordStatistics", "clopper_pearson", "reference_words", "typ
 # an isolated word look dense.
 _NEIGHBOUR_RANK: Final = 10
 _TYPICAL_DRAWS: Final = 2000  # the interval reaches at most 2.3 percentage points to each side
-
-
-class Share(NamedTuple):
-    """A share of draws, with its 95% confidence interval."""
-
-    share: float
-    low: float
-    high: float
-
-
-def clopper_pearson(hits: int, draws: int, level: float = 0.95) -> Share:
-    """Return the share of `hits` and its exact (Clopper-Pearson) confidence interval.
-
-    Examples
-    --------
-    >>> [round(x, 4) for x in clopper_pearson(5, 100)]
-    [0.05, 0.0164, 0.1128]
-    """
-    alpha = (1.0 - level) / 2.0
-    low = float(betaincinv(hits, draws - hits + 1, alpha)) if hits > 0 else 0.0
-    high = float(betaincinv(hits + 1, draws - hits, 1.0 - alpha)) if hits < draws else 1.0
-    return Share(hits / draws, low, high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,14 @@
 import pickle
 import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike, NDArray
 
 import wordveil as wv
 
@@ -123,3 +128,71 @@ def test_the_guarantee_of_cut_bags(small: wv.Embedding) -> None:
     assert bag.exponent(" ".join(first), " ".join(second[:3])) == pytest.approx(worst)
     assert bag.exponent(first[0], " ".join(second)) == pytest.approx(worst)
     assert bag.exponent(first[0], " ".join(second[:2])) < worst
+
+
+@dataclass(frozen=True, eq=False)
+class RecordingGuarantee(wv.MetricGuarantee):
+    """Remembers the ids of the texts that it compares."""
+
+    compared: list[list[int]] = field(default_factory=list)
+
+    def exponents(self, ids: ArrayLike, others: ArrayLike) -> NDArray[np.float64]:
+        self.compared.extend(np.ravel(texts).tolist() for texts in (ids, others))
+        return super().exponents(ids, others)
+
+
+@dataclass(frozen=True, eq=False)
+class RecordingMechanism(wv.Mechanism):
+    """Remembers the ids of each text that it perturbs, and answers with the first word."""
+
+    embedding: wv.Embedding
+    perturbed: list[list[int]] = field(default_factory=list)
+
+    @cached_property
+    def guarantee(self) -> RecordingGuarantee:
+        return RecordingGuarantee(1.0, wv.Metric.from_embedding(self.embedding, 0.0), self.embedding)
+
+    def parameters(self) -> dict[str, Any]:
+        return {}
+
+    def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
+        self.perturbed.append(ids.tolist())
+        return np.zeros_like(ids)
+
+
+@pytest.mark.parametrize("bag", [False, True])
+@pytest.mark.parametrize(
+    ("pad_to", "drop"), [(None, False), (3, False), (5, False), (9, False), (3, True), (5, True), (9, True)]
+)
+def test_the_guarantee_is_about_the_words_that_are_perturbed(
+    small: wv.Embedding, bag: bool, pad_to: int | None, drop: bool
+) -> None:
+    """What is dropped, added and cut must be the same for both, or the promise is about other texts.
+
+    Each text has four known and two unknown words. A bag that is cut is compared before the cut.
+    """
+    mechanism = RecordingMechanism(small)
+    perturber = wv.Perturber(mechanism, wv.Policy(pad_to=pad_to, bag=bag, unsafe_drop=drop))
+    texts = ["Zoë: tea at noon on qwxz", "qwxz fire! Please call me, ann"]
+    perturber.guarantee.exponent(*texts)
+    for text in texts:
+        perturber(text)
+    assert len(mechanism.perturbed[0]) == (pad_to or 6)
+    for compared, perturbed in zip(mechanism.guarantee.compared, mechanism.perturbed, strict=True):
+        if bag:
+            assert Counter(perturbed) <= Counter(compared)
+            assert len(compared) == max(len(perturbed), 4 if drop else 6)
+        else:
+            assert perturbed == compared
+
+
+@pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
+def test_layouts_drop_and_pad_the_same_words(small: wv.Embedding) -> None:
+    """With and without a layout, the mechanism gets the same words."""
+    mechanism = RecordingMechanism(small)
+    for pad_to in (2, 9):
+        for keep_case in (False, True):
+            policy = wv.Policy(pad_to=pad_to, unsafe_drop=True, unsafe_keep_case=keep_case)
+            wv.Perturber(mechanism, policy)("Zoë books tea at noon, qwxz")
+    assert mechanism.perturbed[0] == mechanism.perturbed[1]
+    assert mechanism.perturbed[2] == mechanism.perturbed[3]

@@ -165,13 +165,11 @@ class Perturber:
 
     def _sized(self, ids: list[int], counts: PrivateReport, stream: Stream) -> list[int]:
         """Count, drop and pad the ids of one text as the policy says."""
-        unknown = ids.count(UNKNOWN)
+        remaining = self.policy.remaining(ids)
         counts.tokens += len(ids)
-        counts.unknown += unknown
-        if unknown and self.policy.drops(UNKNOWN):
-            ids = [number for number in ids if number != UNKNOWN]
-            counts.dropped += unknown
-        return self.policy.resized(ids, UNKNOWN, counts, stream)
+        counts.unknown += ids.count(UNKNOWN)
+        counts.dropped += len(ids) - len(remaining)
+        return self.policy.resized(remaining, UNKNOWN, counts, stream)
 
     def _with_layout(self, texts: list[str], counts: PrivateReport, stream: Stream) -> list[str]:
         """Take the path for unsafe choices: some of the input is kept beside the answers."""

@@ -129,25 +129,37 @@ class Policy:
         """Return whether a word of this id is dropped."""
         return self.unsafe_drop and number == UNKNOWN
 
+    def remaining(self, ids: list[int]) -> list[int]:
+        """Return the ids of one text without those of dropped words."""
+        if not self.unsafe_drop:
+            return ids
+        return [number for number in ids if not self.drops(number)]
+
+    @staticmethod
+    def padded(items: list[_Item], filler: _Item, length: int) -> list[_Item]:
+        """Return the words of one text with fillers after the last, so that there are at least `length`."""
+        return items + [filler] * (length - len(items))
+
+    def fitted(self, items: list[_Item], filler: _Item) -> list[_Item]:
+        """Return the words of one text, padded to `pad_to`, or only its first words where it is longer."""
+        return items if self.pad_to is None else self.padded(items[: self.pad_to], filler, self.pad_to)
+
     def resized(
         self, items: list[_Item], filler: _Item, counts: PrivateReport, stream: Stream
     ) -> list[_Item]:
-        """Return the words of one text, padded or cut to `pad_to`.
+        """Return the words of one text, padded or cut to `pad_to`, and count what that changes.
 
         A text that is too long keeps its first words. A bag, which must not show what came first, keeps a
         random choice of them.
         """
-        length = self.pad_to
-        if length is None:
+        if self.pad_to is None:
             return items
-        if len(items) <= length:
-            counts.padded += length - len(items)
-            return items + [filler] * (length - len(items))
-        counts.truncated += len(items) - length
-        if not self.bag:
-            return items[:length]
-        order = stream.permutation(len(items))
-        return [items[i] for i in order[:length].tolist()]
+        missing = self.pad_to - len(items)
+        counts.padded += max(missing, 0)
+        counts.truncated += max(-missing, 0)
+        if self.bag and missing < 0:
+            items = [items[i] for i in stream.permutation(len(items))[: self.pad_to].tolist()]
+        return self.fitted(items, filler)
 
     def joined(self, words: list[str]) -> str:
         """Return the words of one output as a text, in alphabetical order if it is a bag."""

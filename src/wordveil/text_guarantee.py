@@ -52,19 +52,17 @@ class TextGuarantee:
                 "With unsafe choices, texts can differ in what is copied verbatim, and no sum bounds that."
             )
         first, second = self._ids(check_text(text, 0)), self._ids(check_text(other, 1))
-        length = self.policy.pad_to
-        if length is None and len(first) != len(second):
+        if self.policy.pad_to is None and len(first) != len(second):
             raise ParameterError(
                 "Texts of different numbers of words are not covered. Hint: pad_to makes them one length."
             )
         if self.policy.bag:
             return self._between_bags(first, second)
-        if length is not None:
-            first, second = (ids[:length] + [UNKNOWN] * (length - len(ids)) for ids in (first, second))
+        first, second = (self.policy.fitted(ids, UNKNOWN) for ids in (first, second))
         return float(self.word.exponents(first, second).sum())
 
     def _ids(self, text: str) -> list[int]:
-        return [number for number in self.tokenizer.ids(text) if not self.policy.drops(number)]
+        return self.policy.remaining(self.tokenizer.ids(text))
 
     def _between_bags(self, first: list[int], second: list[int]) -> float:
         """Return the exponent between two bags of words: the least sum over the matchings of their words.
@@ -79,7 +77,8 @@ class TextGuarantee:
         if len(first) != len(second) and max(len(first), len(second)) > length:
             return self.word.composed(length)
         size = max(len(first), length)
-        rows, columns = (np.array(ids + [UNKNOWN] * (size - len(ids)), np.int64) for ids in (first, second))
+        padded = (self.policy.padded(ids, UNKNOWN, size) for ids in (first, second))
+        rows, columns = (np.array(ids, np.int64) for ids in padded)
         exponents = self.word.exponents(rows[:, None], columns[None, :])
         matched = np.sort(exponents[linear_sum_assignment(exponents)])
         return float(matched[len(matched) - length :].sum())

@@ -1,4 +1,4 @@
-"""A mechanism of one's own: the exponential mechanism, Pr[u | w] ∝ exp(-(ε/2)·‖φ(w) - φ(u)‖₂)."""
+"""A mechanism of your own: the exponential mechanism, Pr[M(w) = u] ∝ exp(-(ε/2)·s·‖φ(w) - φ(u)‖₂)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,14 +13,14 @@ from wordveil.noise import check_epsilon
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Exponential(wv.Mechanism):
-    """Draws each word u with a weight of exp(-(ε/2)·s·d(w, u)); s, the sharpness, can only weaken it.
+    """Answers with word u with probability ∝ exp(-(ε/2)·s·d(w, u)). A sharpness s below 1 adds noise.
 
-    Guarantee: Pr[M(w) = u] ≤ exp(ε·d(w, w'))·Pr[M(w') = u]. Each weight changes by at most
-    exp((ε/2)·d(w, w')), and so does their sum.
+    Guarantee: Pr[M(w) = u] ≤ exp(ε·d(w, w'))·Pr[M(w') = u]. Between two input words w and w', each weight
+    changes by a factor of at most exp((ε/2)·d(w, w')), and so does the sum of all weights.
     """
 
-    name: ClassVar = "exponential"
-    options: ClassVar = (wv.Option("sharpness", float, "s, in (0, 1]", default=1.0, low=1e-6, high=1.0),)
+    options: ClassVar = (wv.Option("sharpness", float, "s; 0 is uniform", default=1.0, low=0.0, high=1.0),)
+    paper: ClassVar = "McSherry and Talwar (2007): Mechanism Design via Differential Privacy"
 
     embedding: wv.Embedding
     epsilon: float
@@ -42,9 +42,7 @@ class Exponential(wv.Mechanism):
     def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
         points = np.vstack((self.embedding.vectors, self.embedding.centroid))  # row -1 is the centroid
         answers = np.empty_like(ids)
-        for start in range(0, len(ids), 64):
-            scores = cdist(points[ids[start : start + 64]], points[:-1]) * (
-                -self.epsilon * self.sharpness / 2.0
-            )
-            answers[start : start + 64] = (scores + stream.gumbels(scores.shape)).argmax(axis=1)
+        for i, word_id in enumerate(ids):
+            scores = -self.epsilon / 2 * self.sharpness * cdist(points[[word_id]], points[:-1])
+            answers[i] = (scores + stream.gumbels(scores.shape)).argmax()  # argmax with Gumbel noise: a draw
         return answers

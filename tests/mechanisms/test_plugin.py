@@ -1,5 +1,6 @@
 """A mechanism of another package, installed for real: the example of docs/mechanisms.md, and broken ones."""
 
+import ast
 import json
 import os
 import re
@@ -15,7 +16,8 @@ from wordveil.cli.mechanisms import mechanism_facts
 from wordveil.embedding.store import save_store
 from wordveil.mechanisms import mechanism_class, mechanism_names
 
-PAGE = Path(__file__).parents[2] / "docs" / "mechanisms.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "mechanisms.md"
 EXAMPLE = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[0]
 SOURCE = str(Path(wv.__file__).parents[1])
 POINTS = """[wordveil.mechanisms]
@@ -60,9 +62,15 @@ def run(site: Path, *arguments: str, text: str = "") -> subprocess.CompletedProc
     )
 
 
-def test_the_example_is_as_short_as_the_page_says() -> None:
-    body = EXAMPLE.split('"""')[2]
-    assert len([line for line in body.splitlines() if line.strip()]) <= 25
+def test_the_page_shows_the_example() -> None:
+    assert (ROOT / "examples" / "exponential.py").read_text(encoding="utf-8") == EXAMPLE
+
+
+def test_the_example_is_short() -> None:
+    """The issue that asked for it: a mechanism takes about 25 lines, blank ones and its docstring not counted."""
+    (mechanism,) = (node for node in ast.parse(EXAMPLE).body if isinstance(node, ast.ClassDef))
+    body = EXAMPLE.splitlines()[mechanism.body[1].lineno - 1 : mechanism.end_lineno]
+    assert len([line for line in body if line.strip()]) <= 25
 
 
 def test_the_list_has_it_and_the_broken_ones(site: Path) -> None:
@@ -88,19 +96,19 @@ def test_one_in_full(site: Path) -> None:
     shown = run(site, "mechanisms", "exponential")
     assert (shown.returncode, shown.stderr) == (0, "")
     flat = " ".join(shown.stdout.split())
-    assert "The exponential mechanism: the word u with a probability" in flat
-    assert "guarantee Pr[M(w) = u] ≤ exp(ε·‖φ(w) - φ(w')‖₂)·Pr[M(w') = u], by the triangle" in flat
-    assert "--option share how often any word is the answer (float, 0 to 1, default 0.0)" in flat
+    assert "Answers with word u with probability ∝ exp(-(ε/2)·s·d(w, u))" in flat
+    assert "guarantee Pr[M(w) = u] ≤ exp(ε·d(w, w'))·Pr[M(w') = u]. Between two input words" in flat
+    assert "--option sharpness s; 0 is uniform (float, 0 to 1, default 1.0)" in flat
     facts = json.loads(run(site, "mechanisms", "exponential", "--json").stdout)
     assert facts["class"] == "third_party.Exponential"
     assert facts["options"] == [
         {
-            "name": "share",
+            "name": "sharpness",
             "type": "float",
             "range": "0 to 1",
             "required": False,
-            "default": 0.0,
-            "help": "how often any word is the answer",
+            "default": 1.0,
+            "help": "s; 0 is uniform",
         }
     ]
 
@@ -124,31 +132,36 @@ def test_it_perturbs_a_file_and_explains_itself(site: Path, vectors: str, tmp_pa
         "--mechanism",
         "exponential",
         "--option",
-        "share=0.25",
+        "sharpness=0.25",
     ]
     done = run(site, "perturb", str(source), str(target), *setting)
     assert (done.returncode, done.stderr) == (0, "")
     assert [len(line.split()) for line in target.read_text().splitlines()] == [5, 3]
     manifest = json.loads(Path(f"{target}.manifest.json").read_text())
-    assert manifest["parameters"] == {"mechanism": "exponential", "epsilon": 1.0, "share": 0.25, "dims": 3}
+    assert manifest["parameters"] == {
+        "mechanism": "exponential",
+        "epsilon": 1.0,
+        "sharpness": 0.25,
+        "dims": 3,
+    }
     explained = run(site, "explain", *setting)
     assert (explained.returncode, explained.stderr) == (0, "")
-    assert "the mechanism exponential with ε = 1, share = 0.25, dims = 3" in explained.stdout
+    assert "the mechanism exponential with ε = 1, sharpness = 0.25, dims = 3" in explained.stdout
     assert "--lam" not in explained.stdout
     released = run(site, "explain", "--manifest", f"{target}.manifest.json")
-    assert "the mechanism exponential with ε = 1, share = 0.25, dims = 3" in released.stdout
+    assert "the mechanism exponential with ε = 1, sharpness = 0.25, dims = 3" in released.stdout
     assert "is not installed here" not in released.stdout
 
 
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--option", "shar=0.5"], 2, "The mechanism 'exponential' has no option 'shar'. Hint: did you mean 'share'?"),
-        (["--option", "share=1.5"], 2, "--option share must be in [0, 1]. Got 1.5 instead."),
-        (["--option", "share=half"], 2, "--option share must be in [0, 1]. Got a str instead."),
-        (["--option", "share"], 2, "--option must be NAME=VALUE, each NAME once."),
-        (["--option", "share=0", "--option", "share=1"], 2, "--option must be NAME=VALUE, each NAME once."),
-        (["--lam", "1"], 2, "The mechanism 'exponential' has no option 'lam'. Hint: it has share."),
+        (["--option", "sharpnes=0.5"], 2, "The mechanism 'exponential' has no option 'sharpnes'. Hint: did you mean 'sharpness'?"),
+        (["--option", "sharpness=1.5"], 2, "--option sharpness must be in [0, 1]. Got 1.5 instead."),
+        (["--option", "sharpness=half"], 2, "--option sharpness must be in [0, 1]. Got a str instead."),
+        (["--option", "sharpness"], 2, "--option must be NAME=VALUE, each NAME once."),
+        (["--option", "sharpness=0", "--option", "sharpness=1"], 2, "--option must be NAME=VALUE, each NAME once."),
+        (["--lam", "1"], 2, "The mechanism 'exponential' has no option 'lam'. Hint: it has sharpness."),
         (["--epsilon", "0"], 2, "--epsilon must be finite and positive"),
         (["--mechanism", "raising"], 1, "The mechanism 'raising' of the package third-party can't be imported"),
     ],
@@ -162,15 +175,15 @@ def test_mistakes_are_one_line(options: list[str], code: int, message: str, site
 
 def test_a_table_in_a_settings_file(site: Path, vectors: str, tmp_path: Path) -> None:
     config = tmp_path / "settings.toml"
-    config.write_text('epsilon = 1\n[mechanism]\nname = "exponential"\nshare = 0.5\n')
+    config.write_text('epsilon = 1\n[mechanism]\nname = "exponential"\nsharpness = 0.5\n')
     options = ["--embedding", vectors, "--config", str(config), "--json"]
     setting = json.loads(run(site, "explain", *options).stdout)["setting"]
-    assert (setting["mechanism"], setting["share"]) == ("exponential", 0.5)
-    config.write_text('epsilon = 1\n[mechanism]\nname = "exponential"\nshare = 7654321\n')
+    assert (setting["mechanism"], setting["sharpness"]) == ("exponential", 0.5)
+    config.write_text('epsilon = 1\n[mechanism]\nname = "exponential"\nsharpness = 7654321\n')
     done = run(site, "explain", *options)
     assert (done.returncode, done.stderr) == (
         2,
-        f"wordveil: {config}: 'share' of [mechanism] must be in [0, 1].\n",
+        f"wordveil: {config}: 'sharpness' of [mechanism] must be in [0, 1].\n",
     )
 
 

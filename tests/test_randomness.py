@@ -242,4 +242,4 @@ def test_a_key_has_32_bytes(secret: bytes) -> None:
     with pytest.raises(wv.ParameterError, match="32 bytes"):
         wv.RunKey.of_run(secret, secure=True)
     with pytest.raises(wv.ParameterError, match="True or False"):
-        wv.RunKey.of_run(bytes(32), secure=1)  # type: ignore[arg-type]
+        wv.RunKey.of_run(bytes(32), secure=1)  # type: ignore[arg-type]  # that is the test

@@ -83,7 +83,7 @@ def test_frames_of_other_things(noisy: wv.Perturber, check_clean: Check) -> None
 
 def test_texts(noisy: wv.Perturber, check_clean: Check) -> None:
     with pytest.raises(wv.ParameterError, match="Text 1") as caught:
-        noisy.perturb([SECRET, SECRET.encode()])  # type: ignore[list-item]
+        noisy.perturb([SECRET, SECRET.encode()])  # type: ignore[list-item]  # that is the test
     check_clean(caught.value)
     with pytest.raises(wv.ParameterError, match="Text 0") as caught:
         noisy(SECRET * (1 << 20))

@@ -96,4 +96,4 @@ def test_a_store_of_version_0_1_has_no_declaration(tmp_path: Path) -> None:
 
 def test_the_declaration_is_a_bool() -> None:
     with pytest.raises(wv.ParameterError, match="'public' parameter of Embedding must be True or False"):
-        wv.Embedding(["a", "b"], [[0.0], [1.0]], public="yes")  # type: ignore[arg-type]
+        wv.Embedding(["a", "b"], [[0.0], [1.0]], public="yes")  # type: ignore[arg-type]  # that is the test

@@ -206,7 +206,7 @@ def test_odd_targets(source: Path, tmp_path: Path, same: wv.Perturber) -> None:
     with pytest.raises(wv.ParameterError, match="already exists and is not a private folder"):
         wv.perturb_file(source, tmp_path / "out.csv", perturber=same, **CHOSEN)
     with pytest.raises(wv.ParameterError, match="must be a Perturber"):
-        wv.perturb_file(source, tmp_path / "x.csv", perturber=None, **CHOSEN)  # type: ignore[arg-type]
+        wv.perturb_file(source, tmp_path / "x.csv", perturber=None, **CHOSEN)  # type: ignore[arg-type]  # that is the test
 
 
 def test_two_runs_for_one_output(source: Path, tmp_path: Path, same: wv.Perturber) -> None:

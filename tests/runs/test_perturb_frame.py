@@ -16,7 +16,7 @@ MAKERS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table}
 def rows(frame: Any) -> list[dict[str, Any]]:
     if isinstance(frame, pd.DataFrame):
         frame = pa.Table.from_pandas(frame, preserve_index=False)
-    return frame.to_pylist() if isinstance(frame, pa.Table) else frame.to_dicts()  # type: ignore[no-any-return]
+    return frame.to_pylist() if isinstance(frame, pa.Table) else frame.to_dicts()  # type: ignore[no-any-return]  # a frame of any library
 
 
 @pytest.mark.parametrize("kind", MAKERS)
@@ -114,7 +114,7 @@ def test_what_is_no_frame_in_memory(frame: Any, same: wv.Perturber) -> None:
 
 def test_what_is_no_perturber() -> None:
     with pytest.raises(wv.ParameterError, match="must be a Perturber"):
-        wv.perturb_frame(pa.table(DATA), perturber=print, text="message")  # type: ignore[arg-type]
+        wv.perturb_frame(pa.table(DATA), perturber=print, text="message")  # type: ignore[arg-type]  # that is the test
 
 
 ABSENT = """

@@ -79,7 +79,7 @@ def test_bad_input_is_one_line_without_the_text(
             tmp_path / name,
             tmp_path / name.replace("in", "out"),
             perturber=same,
-            **chosen,  # type: ignore[arg-type]
+            **chosen,  # type: ignore[arg-type]  # keyword arguments of several types
         )
     assert message in str(caught.value)
     assert str(caught.value).count("\n") == 0

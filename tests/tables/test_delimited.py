@@ -45,14 +45,14 @@ def test_csv_is_read_as_the_csv_module_writes_it(
     data = out.getvalue().encode()
     before = blocks_module._BLOCK_BYTES
     try:
-        blocks_module._BLOCK_BYTES = block  # type: ignore[misc]
+        blocks_module._BLOCK_BYTES = block  # type: ignore[misc]  # it is Final; restored below
         expected = [list(row) for row in rows]
         assert parsed(data, Layout("csv", delimiter), ["a"], ["b"]) == expected
         table = open_table(io.BytesIO(data), "in", Layout("csv", delimiter), ["a"], ["b"])
         written = table.head() + b"".join(table.encode(chunk, chunk.texts) for chunk in table.chunks())
         assert parsed(written, Layout("csv", delimiter), ["a"], ["b"]) == expected
     finally:
-        blocks_module._BLOCK_BYTES = before  # type: ignore[misc]
+        blocks_module._BLOCK_BYTES = before  # type: ignore[misc]  # the original
 
 
 @given(

@@ -94,7 +94,7 @@ def test_a_column_that_is_not_there(format: Format, tmp_path: Path, same: wv.Per
     message = "has no column 'mesage'. Hint: did you mean 'message'" if format.has_columns else "no columns"
     for chosen in ({"text": "mesage"}, {"text": "message", "keep": "mesage"}):
         with pytest.raises(wv.WordveilError, match=message):
-            wv.perturb_file(source, target, perturber=same, **chosen)  # type: ignore[arg-type]
+            wv.perturb_file(source, target, perturber=same, **chosen)  # type: ignore[arg-type]  # keyword arguments of several types
     if format.has_columns:
         with pytest.raises(wv.ParameterError, match="which column is to be perturbed"):
             wv.perturb_file(source, target, perturber=same)

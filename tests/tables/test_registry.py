@@ -68,7 +68,7 @@ def test_names_of_no_format(name: Any) -> None:
 
 def test_a_layout_without_a_format() -> None:
     with pytest.raises(wv.ParameterError, match="The layout of a table must have a format"):
-        open_table(None, "in", Layout(), "message")  # type: ignore[arg-type]
+        open_table(None, "in", Layout(), "message")  # type: ignore[arg-type]  # it fails before it reads
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Tables with text in them: files of several formats, behind one registry."""
 
 # Each of these files registers its formats: a new format is a new file, and its name in this list.
-from wordveil.tables import delimited, json_lines, parquet, plain_text  # noqa: F401
+from wordveil.tables import delimited, json_lines, parquet, plain_text  # noqa: F401  # each registers itself
 from wordveil.tables.base import Chunk, Table
 from wordveil.tables.files import open_table
 from wordveil.tables.layout import Layout

@@ -99,13 +99,13 @@ def test_the_settings_file_of_perturb_is_understood(
         ('[mechanism]\nname = "mahalanobis"\nlam = 4711', "'lam' of [mechanism] must be in [0, 1]."),
         ('[mechanism]\nname = "mahalanobis"\nlam = "4711"', "'lam' of [mechanism] must be in [0, 1]."),
         ('[mechanism]\nname = "mahalanobis"\nlam = true', "'lam' of [mechanism] must be in [0, 1]."),
-        ('[mechanism]\nname = "mahalanobis"\nlam = 0.5\nZanzibar = 4711', "no such option as its option 2."),
+        ('[mechanism]\nname = "mahalanobis"\nlam = 0.5\nZanzibar = 4711', "option 2 of [mechanism] has an unknown name."),
         ('[mechanism]\nname = "mahalanobis"\nlamm = 4711', "Hint: did you mean 'lam'?"),
         ('lam = 0.5\n[mechanism]\nname = "mahalanobis"\nlam = 0.25', "'lam' is set twice."),
         ('mechanism = "laplace"\n[mechanism]\nname = "laplace"', "is not valid TOML"),
-        ('option = ["lam=4711"]', "there is no such setting as its setting 1."),
-        ('manifest = "Zanzibar"', "there is no such setting as its setting 1."),
-        ("[Zanzibar]\nx = 1", "there is no such setting as its setting 1. Hint: only [mechanism] can be a table."),
+        ('option = ["lam=4711"]', "setting 1 has an unknown name."),
+        ('manifest = "Zanzibar"', "setting 1 has an unknown name."),
+        ("[Zanzibar]\nx = 1", "setting 1 has an unknown name. Hint: only [mechanism] can be a table."),
     ],
 )  # fmt: skip
 def test_a_settings_file_is_never_quoted(

@@ -35,11 +35,11 @@ def _load(context: typer.Context, path: Path | None) -> Path | None:
         if name not in accepted:
             close = difflib.get_close_matches(name, accepted, n=1)
             hint = f"did you mean '{_dashed(close[0])}'?" if close else "only [mechanism] can be a table."
-            raise FormatError(f"{path}: there is no such setting as its setting {number}. Hint: {hint}")
+            raise FormatError(f"{path}: setting {number} has an unknown name. Hint: {hint}")
         if name == "mechanism":
             mechanism, options = _mechanism(value, path)
             if "lam" in settings and "lam" in options:
-                raise FormatError(f"{path}: 'lam' is set twice. Hint: keep the one of [mechanism].")
+                raise FormatError(f"{path}: 'lam' is set twice. Hint: keep the one in [mechanism].")
             context.meta[_TABLE] = mechanism, options
             defaults[name] = mechanism
         elif name in own:
@@ -66,7 +66,7 @@ def _mechanism(setting: Any, path: Path) -> tuple[str, dict[str, Any]]:
         if key not in options:
             close = difflib.get_close_matches(key, options, n=1)
             hint = f"did you mean '{close[0]}'?" if close else f"'wordveil mechanisms {name}' lists them."
-            raise FormatError(f"{path}: [mechanism] has no such option as its option {number}. Hint: {hint}")
+            raise FormatError(f"{path}: option {number} of [mechanism] has an unknown name. Hint: {hint}")
         try:
             values[key] = options[key].check(value, name)
         except ParameterError:  # whose text shows the value
@@ -94,7 +94,7 @@ def refused_setting(error: Exception) -> str:
     context, option = getattr(error, "ctx", None), getattr(error, "param", None)
     if context is None or option is None or not is_from_file(context, option.name):
         return ""
-    return f"{context.params['config']}: '{_dashed(option.name)}' has a value that it can't have."
+    return f"{context.params['config']}: '{_dashed(option.name)}' has an invalid value."
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -119,14 +119,14 @@ def _checked(value: Any, option: Any, where: str) -> Any:
     if option.multiple:
         values = [value] if isinstance(value, str) else value
         if not (isinstance(values, list) and all(isinstance(text, str) for text in values)):
-            raise FormatError(f"{where} must be a text or a list of texts.")
+            raise FormatError(f"{where} must be a string or a list of strings.")
         return values
     if option.is_flag:
         if not isinstance(value, bool):
             raise FormatError(f"{where} must be true or false.")
         return value
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise FormatError(f"{where} must be a number or a text.")
+        raise FormatError(f"{where} must be a number or a string.")
     return str(value)
 
 

@@ -41,6 +41,7 @@ _UNCOUNTED: Final = 0.01
 _SHIFT: Final = 2.7
 # The share of words outside the default vectors in English, as Prior.english has it: 0.030.
 _OUTSIDE: Final = 0.03
+_LARGEST_COUNT: Final = 1e200  # no sum of such counts overflows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,6 +139,9 @@ class Prior:
     def english(cls, embedding: Embedding) -> "Prior":
         """Return the shares of words in English text of about 2021; needs the package wordveil-english.
 
+        It counts numbers of several digits by their length only, as `00` or `0000`: where `00` is a word of
+        the vocabulary it has the share of all numbers of two digits, and each of these has the smallest.
+
         Examples
         --------
         >>> from wordveil.embedding import load_embedding
@@ -196,7 +200,7 @@ class Prior:
         embedding : Embedding
             The vocabulary.
         counts : mapping of str to float
-            Finite and not negative, of any scale. A count of 0 is like no count.
+            From 0 to 1e200, in any unit. A count of 0 is like no count.
         public : bool
             Declares that the counts were not derived from the private text. Without it there is a
             PrivacyWarning.
@@ -249,15 +253,15 @@ def _choose(embedding: Embedding) -> Prior:
 
 
 def _shares(embedding: Embedding, counts: Mapping[str, float]) -> NDArray[np.float64]:
-    largest = max(counts.values())  # without this scale, a sum of large counts would overflow
-    uses = tally(embedding, {word: count / largest for word, count in counts.items()})
+    uses = tally(embedding, counts)
     if not uses[:-1].any():
         raise ParameterError(
             "None of the counted words is in the vocabulary. Hint: do counts and vectors have one language?"
         )
     uncounted = uses == 0.0
     most = _UNCOUNTED / (1.0 - _UNCOUNTED) * math.fsum(uses) / max(int(uncounted.sum()), 1)
-    return _normalised(np.where(uncounted, min(most, min(counts.values()) / largest), uses))
+    smallest = min(counts.values())
+    return _normalised(np.where(uncounted, min(smallest, most), uses))
 
 
 def _normalised(weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -273,9 +277,9 @@ def _checked_counts(counts: Mapping[str, float]) -> Iterator[tuple[str, float]]:
         if not isinstance(word, str):
             raise ParameterError(f"Word {place} a str. Got a {type(word).__name__} instead.")
         try:
-            yield word, check_real(count, "counts", "Prior.from_counts", "", 0.0, math.inf)
+            yield word, check_real(count, "counts", "Prior.from_counts", "", 0.0, _LARGEST_COUNT)
         except ParameterError:
-            raise ParameterError(f"Count {place} a finite number that is not negative.") from None
+            raise ParameterError(f"Count {place} a number from 0 to {_LARGEST_COUNT:g}.") from None
 
 
 def _check_name(name: str) -> None:

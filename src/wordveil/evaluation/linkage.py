@@ -11,7 +11,6 @@ One attack, not a bound: the mechanism's probabilities, or what an unsafe choice
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
-from math import isclose
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -74,7 +73,7 @@ class Linkage:
         """The success at rank 1, in plain English."""
         best, words, length = self.by_both.rank_1, self.by_words.rank_1.share, self.by_length.rank_1.share
         how = f"and its length, in {_percent(words)} by words alone, in {_percent(length)} by length alone"
-        if isclose(length, self.guessing[0]):
+        if np.isclose(length, self.guessing[0]):
             how = "(its length tells nothing)"
         interval = f"{at_least(100.0 * best.low, 0)}% to {at_most(100.0 * best.high, 0)}%"
         return (

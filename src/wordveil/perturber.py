@@ -53,7 +53,7 @@ class Perturber:
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, Mechanism) or not isinstance(self.policy, Policy):
-            raise ParameterError("A Perturber must be given a mechanism and a Policy.")
+            raise ParameterError("A Perturber needs a mechanism and a Policy.")
 
     def __getstate__(self) -> dict[str, Any]:
         return {"mechanism": self.mechanism, "policy": self.policy, "_pickled_fingerprint": self.fingerprint}
@@ -78,7 +78,7 @@ class Perturber:
         fingerprint = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).digest()
         if vars(self).get("_pickled_fingerprint", fingerprint) != fingerprint:
             raise IntegrityError(
-                "This perturber has other parameters, vectors or code than where it was pickled. "
+                "The parameters, vectors or code of this perturber differ from those that were pickled. "
                 "Hint: install the same versions on both machines."
             )
         return fingerprint
@@ -164,7 +164,7 @@ class Perturber:
         return [self.policy.joined(words[start:end]) for start, end in pairwise(ends)]
 
     def _sized(self, ids: list[int], counts: PrivateReport, stream: Stream) -> list[int]:
-        """Count, drop and pad the ids of one text as the policy says."""
+        """Count, drop and pad the ids of one text by the policy."""
         remaining = self.policy.remaining(ids)
         counts.tokens += len(ids)
         counts.unknown += ids.count(UNKNOWN)

@@ -32,7 +32,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The choices around the mechanism. Unsafe ones are named so, and raise a PrivacyWarning.
+    """The choices around the mechanism. The `unsafe_` ones weaken the promise and raise a PrivacyWarning.
 
     Parameters
     ----------
@@ -89,11 +89,11 @@ class Policy:
                 "The 'unsafe_mask' parameter of Policy must be one printable word of up to 100 letters."
             )
         if sum((self.unsafe_drop, self.unsafe_mask is not None, self.unsafe_keep)) > 1:
-            raise ParameterError("Of unsafe_drop, unsafe_mask and unsafe_keep only one can be chosen.")
+            raise ParameterError("Choose only one of unsafe_drop, unsafe_mask and unsafe_keep.")
         if self.unsafe_keep_punctuation and (self.bag or self.pad_to is not None):
             raise ParameterError("Punctuation can't be kept together with bag or pad_to.")
         if self.unsafe_keep_nulls and self.pad_to is None:
-            raise ParameterError("unsafe_keep_nulls is for pad_to: without it nulls stay as they are.")
+            raise ParameterError("unsafe_keep_nulls needs pad_to: without padding, nulls are kept anyway.")
 
     @property
     def unsafe(self) -> tuple[str, ...]:
@@ -137,7 +137,7 @@ class Policy:
 
     @staticmethod
     def padded(items: list[_Item], filler: _Item, length: int) -> list[_Item]:
-        """Return the words of one text with fillers after the last, so that there are at least `length`."""
+        """Return the words of one text with fillers after the last, so that it has at least `length`."""
         return items + [filler] * (length - len(items))
 
     def fitted(self, items: list[_Item], filler: _Item) -> list[_Item]:

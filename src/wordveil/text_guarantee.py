@@ -111,10 +111,10 @@ class TextGuarantee:
 
     def _about_texts(self) -> str:
         rule = (
-            "For two texts the exponents add up, over the matching of their words that gives the least; "
+            "For two texts the exponents add up, over the matching of their words with the smallest sum; "
             "where only one of them is cut, every word counts with the largest exponent."
             if self.policy.bag and self.policy.pad_to is not None
-            else "For two texts the exponents add up, over the matching of their words that gives the least."
+            else "For two texts the exponents add up, over the matching of their words with the smallest sum."
             if self.policy.bag
             else "For two texts of the same number of words the exponents add up, word by word."
         )

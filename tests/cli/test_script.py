@@ -120,7 +120,7 @@ def test_a_data_folder_that_cannot_be_made_is_the_environments_fault(tmp_path: P
         env=os.environ | {"XDG_DATA_HOME": os.devnull},
     )  # fmt: skip
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "can't be made" in done.stderr
+    assert "can't be created" in done.stderr
 
 
 def test_the_reader_of_a_pipe_may_go_away() -> None:

@@ -93,7 +93,7 @@ def test_what_is_unsafe_is_warned_of_in_one_line(tmp_path: Path) -> None:
         (b"ok", ["--pad-to", "0"], b"wordveil: --pad-to must be"),
         (b"ok", ["--unsafe-keep", "--unsafe-drop"], b"only one"),
         (b"ok", ["--unsafe-seed", "-1"], b"wordveil: --unsafe-seed must be"),
-        (b"ok", ["--unsafe-keep-nulls"], b"unsafe_keep_nulls is for pad_to"),
+        (b"ok", ["--unsafe-keep-nulls"], b"unsafe_keep_nulls needs pad_to"),
         (b"ok", ["--unsafe-exempt", "absent.txt"], b"absent.txt: No such file"),
         (b"ok", ["--embedding", "absent"], b"no embedding of that name"),
     ],

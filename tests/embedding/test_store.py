@@ -180,7 +180,7 @@ def test_refuses_other_safetensors_and_damaged_ones(emb: wv.Embedding, tmp_path:
     data = (tmp_path / "good").read_bytes()
     for name, content in {"short": data[:-1], "long": data + b"x", "junk": b"\xff" * 100}.items():
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(wv.FormatError, match="not a sound safetensors file"):
+        with pytest.raises(wv.FormatError, match="not a valid safetensors file"):
             open_store(tmp_path / name)
 
 
@@ -193,7 +193,7 @@ def test_a_header_that_claims_more_than_the_file_is_refused(emb: wv.Embedding, t
     header["vectors"]["shape"] = [1 << 40, 1 << 10]
     text = json.dumps(header).encode()
     path.write_bytes(len(text).to_bytes(8, "little") + text + data[8 + size :])
-    with pytest.raises(wv.FormatError, match="not a sound safetensors file"):
+    with pytest.raises(wv.FormatError, match="not a valid safetensors file"):
         open_store(path)
 
 

@@ -119,5 +119,5 @@ def test_a_perturber_that_changed_on_its_way_is_refused(small: wv.Embedding) -> 
     assert again.fingerprint == perturber.fingerprint
     changed = pickle.loads(pickle.dumps(perturber))
     object.__setattr__(changed.mechanism, "epsilon", 2.0000001)
-    with pytest.raises(wv.IntegrityError, match="other parameters, vectors or code"):
+    with pytest.raises(wv.IntegrityError, match="parameters, vectors or code of this perturber differ"):
         changed.derive_stream(wv.RunKey(), "part")

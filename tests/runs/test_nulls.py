@@ -98,5 +98,5 @@ def test_a_parquet_column_of_nulls_is_padded(padded: wv.Perturber, tmp_path: Pat
 
 
 def test_unsafe_keep_nulls_needs_padding() -> None:
-    with pytest.raises(wv.ParameterError, match="unsafe_keep_nulls is for pad_to"):
+    with pytest.raises(wv.ParameterError, match="unsafe_keep_nulls needs pad_to"):
         wv.Policy(unsafe_keep_nulls=True)

@@ -40,7 +40,7 @@ _GROUP: Final = "wordveil.embeddings"
 _SUFFIX: Final = ".safetensors"
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _pickled: Final = WeakValueDictionary[tuple[object, ...], Embedding]()
-# So that task after task that unpickles a mechanism does not prepare its vectors again.
+# Keeps the last ones alive between tasks, so that each does not prepare the vectors of its mechanism again.
 _last_pickled: Final = deque[Embedding](maxlen=2)
 
 

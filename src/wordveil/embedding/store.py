@@ -32,7 +32,7 @@ _FORM: Final = "wordveil-embedding-1"
 _LARGEST_HEADER: Final = 1 << 27
 _DTYPES: Final[dict[str, str]] = {"float16": "F16", "float32": "F32"}
 _DECLARED: Final = "declared"
-_HINT: Final = "Hint: make it with 'wordveil embedding import'."
+_HINT: Final = "Hint: create it with 'wordveil embedding import'."
 
 
 def looks_like_store(head: bytes) -> bool:
@@ -81,7 +81,7 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise MachineError(f"{folder}: can't be made: {error.strerror}.") from None
+        raise MachineError(f"{folder}: can't be created: {error.strerror}.") from None
 
 
 def _narrowed(embedding: Embedding) -> NDArray[np.float16]:
@@ -152,7 +152,7 @@ def _checked_by_library(path: Path) -> dict[str, str]:
         with safe_open(path, framework="np") as file:
             metadata: dict[str, str] = file.metadata() or {}
     except SafetensorError:
-        raise FormatError(f"{path}: not a sound safetensors file. {_HINT}") from None
+        raise FormatError(f"{path}: not a valid safetensors file. {_HINT}") from None
     if metadata.get("form") != _FORM or len(metadata.get("fingerprint", "")) != 64:
         raise FormatError(f"{path}: not an embedding stored by wordveil. {_HINT}")
     return metadata

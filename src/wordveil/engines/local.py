@@ -30,7 +30,7 @@ def checked_workers(workers: int | None) -> int:
 
 
 class _Task:
-    """A chunk that is waiting for a thread, in work, or done."""
+    """A chunk that is waiting for a thread, in progress, or done."""
 
     def __init__(self, ordinal: int, chunk: Chunk) -> None:
         self.ordinal, self.chunk = ordinal, chunk

@@ -125,8 +125,7 @@ def _ctrl_c_later() -> Iterator[None]:
     """Hold Ctrl-C back until Spark has started, and raise it then.
 
     If PySpark is interrupted while it starts, it removes the folder that Java is about to write to. Java
-    survives that error, never gets to the point where it watches for the end of this process, and runs on
-    forever.
+    survives that error, but never starts to watch for the end of this process, and runs forever.
     """
     if threading.current_thread() is not threading.main_thread():  # only the main thread receives signals
         yield
@@ -143,7 +142,7 @@ def _ctrl_c_later() -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Send standard error to nowhere while Java starts: it and the workers keep that, and print a lot."""
+    """Discard standard error while Java starts: Java and its workers inherit it, and print a lot."""
     if os.environ.get(_DEBUG):
         yield
         return

@@ -1,11 +1,11 @@
 """The user's own record of what was perturbed, so that no file is released twice by accident.
 
 A file is recognised by a fingerprint of its bytes under a key that never leaves the ledger, so the
-fingerprint alone tells nobody anything. Only exact copies of a file are recognised.
+fingerprint alone reveals nothing. Only exact copies of a file are recognised.
 
 An entry is `begun` before the work starts, `released` before the output gets its name, or ends with `nothing`
-released. A run that is killed between the last two was counted but published nothing: never the other way
-round. No entry is ever removed.
+released. A run that is killed between these two steps is counted although it published nothing; no output
+is ever published without being counted. No entry is ever removed.
 """
 
 import hashlib

@@ -29,10 +29,10 @@ def perturb_pipe(
     key: RunKey | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> str:
-    """Write rows as they come, each as soon as it is perturbed; return what to say of columns left out.
+    """Write each row as soon as it is perturbed; return a note about the columns that are left out.
 
-    `check` is called after each chunk, and may raise to end the work. With an insecure key rows are put
-    together as in a file, whenever they come, so that it can be repeated.
+    `check` is called after each chunk, and may raise an exception to stop. With an insecure key, rows are
+    grouped as in a file, however they arrive, so that the run can be repeated.
 
     Examples
     --------

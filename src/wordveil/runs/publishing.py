@@ -47,7 +47,7 @@ def publish_output(
             settle("begun")
         raise
     sync_folder(targets.output.parent)
-    if not journal.progress.words:  # the output says nothing about anybody
+    if not journal.progress.words:  # an output without words reveals nothing
         settle("nothing")
 
 

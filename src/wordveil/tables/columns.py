@@ -9,7 +9,7 @@ from wordveil.errors import FormatError, ParameterError
 
 __all__ = ["checked_names", "described", "missing_column", "not_text", "positions"]
 
-_SHOWN: Final = 20  # names in a note: more would fill the screen and help nobody
+_SHOWN: Final = 20  # names in a note: more would only fill the screen
 _LONGEST: Final = 40  # characters of a name that may be shown: names of several words fit, sentences do not
 _PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _SEPARATORS: Final = re.compile(r"[A-Za-z0-9]+(?:[ _.-][A-Za-z0-9]+)*")
@@ -50,7 +50,7 @@ def _listed(names: str | Iterable[str]) -> list[str]:
 
 
 def _is_plain(name: str) -> bool:
-    """Return whether a name from a file is an ordinary column name, which says nothing about anybody.
+    """Return whether a name from a file is an ordinary column name, which reveals nothing about a person.
 
     Examples
     --------

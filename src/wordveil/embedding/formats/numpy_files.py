@@ -18,7 +18,7 @@ __all__ = ["read_npy", "read_npz", "read_word_list"]
 
 # Bytes of vectors read at a time: enough for sequential reading, and little beside the table.
 _BLOCK: Final = 4 << 20
-# A hundred million words. A larger file is some other file, given by mistake, and must not fill the memory.
+# A hundred million words. A larger file was passed by mistake, and must not fill the memory.
 _LARGEST_LIST: Final = 1 << 30
 
 
@@ -98,9 +98,9 @@ def _header(
             warnings.simplefilter("ignore")  # NumPy warns that headers written by Python 2 are slow to read
             shape, by_column, dtype = read(stream)
     except Exception:  # the header is Python syntax, and NumPy's parser fails in many ways
-        raise FormatError(f"{name}: is not a sound .npy array.") from None
+        raise FormatError(f"{name}: is not a valid .npy array.") from None
     if not all(type(length) is int and length >= 0 for length in shape) or dtype.itemsize == 0:
-        raise FormatError(f"{name}: is not a sound .npy array.")
+        raise FormatError(f"{name}: is not a valid .npy array.")
     if dtype.hasobject:
         raise FormatError(
             f"{name}: holds pickled Python objects, which could run any code, so they are refused."

@@ -105,7 +105,7 @@ def detect_format(source: Source) -> str:
     if header is None:
         if b"\0" in head:
             raise FormatError(
-                f"{source.name}: is of no known format. Hint: --format is one of {', '.join(FORMATS)}."
+                f"{source.name}: the format is not recognised. Hint: --format takes {', '.join(FORMATS)}."
             )
         return "glove"
     return "word2vec" if _continues_as_text(rest, header[1]) else "word2vec-binary"

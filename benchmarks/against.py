@@ -4,7 +4,8 @@
 
 Each run is a process of its own, with the code of one of the two trees, that repeats a task and prints its
 least time. Both runs of a pair follow each other, in random order. The ratio of a pair is this tree's time
-over the other's, so above 1 is slower. The interval of the median is made of ratios in their order.
+over the other's, so above 1 is slower. The interval of the median runs
+from one of the sorted ratios to another.
 """
 
 import argparse

@@ -49,10 +49,10 @@ def main() -> None:
     print(
         f"{args.rows:,} rows of {WORDS} words ({size / 1e6:.0f} MB), {DIMS} axes, "
         f"{args.threads} threads, median of {args.repeat}\n"
-        f"  file         {seconds['file']:8.1f} s  {seconds['file'] / words * 1e6:6.2f} µs a word  "
+        f"  file         {seconds['file']:8.1f} s  {seconds['file'] / words * 1e6:6.2f} µs per word  "
         f"peak memory {peak:.0f} MB\n"
-        f"  perturb_ids  {seconds['ids']:8.1f} s  {seconds['ids'] / words * 1e6:6.2f} µs a word\n"
-        f"  more         {difference:28.2f} µs a word"
+        f"  perturb_ids  {seconds['ids']:8.1f} s  {seconds['ids'] / words * 1e6:6.2f} µs per word\n"
+        f"  difference   {difference:18.2f} µs per word"
     )
     record = {
         "made_by": f"python -m benchmarks.files --rows {args.rows} --repeat {args.repeat}",

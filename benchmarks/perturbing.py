@@ -41,8 +41,8 @@ def report(words: int, memory_words: int, out: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.perturbing", "--one-call", str(memory_words)]
     one_call = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     print(f"perturbing, {len(embedding):,} words × {embedding.dim}, ε = 10, λ = 1, {os.cpu_count()} cores")
-    print(f"  perturb_ids            {ours * 1e6:7.0f} µs a word, exact")
-    print(f"  NumPy float32, argmax  {plain * 1e6:7.0f} µs a word: {plain / ours:.2f} times ours")
+    print(f"  perturb_ids            {ours * 1e6:7.0f} µs per word, exact")
+    print(f"  NumPy float32, argmax  {plain * 1e6:7.0f} µs per word: {plain / ours:.2f} times ours")
     print(
         f"  {memory_words:,} words in one call: peak {one_call['peak'] / 1e9:.2f} GB, "
         f"{one_call['seconds']:.0f} s"

@@ -104,7 +104,7 @@ def beside(mechanism: wv.Mahalanobis, words: int, passes: int) -> dict[str, floa
     medians = {name: median(values) for name, values in passes_of.items()}
     ours = medians["wordveil, noise and search"]
     size = f"{len(places):,} × {places.shape[1]}"
-    print(f"{size}, ε = {EPSILON:g}, λ = {LAM:g}, {os.cpu_count()} threads, µs a word")
+    print(f"{size}, ε = {EPSILON:g}, λ = {LAM:g}, {os.cpu_count()} threads, µs per word")
     for name, value in medians.items():
         print(f"  {name:28} {value:7.1f}   {value / ours:5.2f} times ours with noise", flush=True)
     return medians
@@ -152,7 +152,7 @@ def profile(mechanism: wv.Mahalanobis, words: int) -> dict[str, float]:
     facts["GOP/s of the whole"] = operations / (sum(spent.values()) / words) / 1e9
     facts["GOP/s of products alone, at best"] = best_product(points.shape[1])
     text = ", ".join(f"{name} {value:.1f}" for name, value in facts.items())
-    print(f"  one thread, µs a word: {text}", flush=True)
+    print(f"  one thread, µs per word: {text}", flush=True)
     return facts
 
 
@@ -193,7 +193,9 @@ def approximate(mechanism: wv.Mahalanobis, ours: float) -> dict[str, Any]:
             if spent > ours and name in results:
                 break
             results[name] = {knob: value, "microseconds": spent, "recall": recall}
-            print(f"  FAISS {name}, {knob} = {value}: {spent:.1f} µs a word, recall {recall:.3f}", flush=True)
+            print(
+                f"  FAISS {name}, {knob} = {value}: {spent:.1f} µs per word, recall {recall:.3f}", flush=True
+            )
     return results
 
 

@@ -49,7 +49,7 @@ def main() -> None:
         f"{args.rows:,} rows of {WORDS} words, {dims} axes, {args.cores} cores, PySpark {version('pyspark')}"
     )
     for name, spent in seconds.items():
-        print(f"  {name:12} {spent:7.1f} s  {words / spent / args.cores:8,.0f} words/s a core")
+        print(f"  {name:12} {spent:7.1f} s  {words / spent / args.cores:8,.0f} words/s per core")
     print(f"  largest Python worker {worker_mb:.0f} MB")
     record = {
         "made_by": "make bench-spark" if dims == 25 else f"python -m benchmarks.spark_rows --dims {dims}",

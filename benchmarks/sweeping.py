@@ -38,10 +38,10 @@ def main() -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"{args.words:,} of {len(embedding):,} words, {draws:,} draws, {args.threads} threads\n"
-        f"  sweep  {microseconds['sweep']:7.2f} µs a draw ({sweep_seconds:.0f} s)\n"
-        f"  plain  {microseconds['plain']:7.2f} µs a draw (of {args.plain_draws:,})\n"
+        f"  sweep  {microseconds['sweep']:7.2f} µs per draw ({sweep_seconds:.0f} s)\n"
+        f"  plain  {microseconds['plain']:7.2f} µs per draw (of {args.plain_draws:,})\n"
         f"  {microseconds['plain'] / microseconds['sweep']:.1f} times as fast; peak memory {peak:.0f} MB; "
-        f"other answers than the exact search: {result.disagreement.share:.1e} "
+        f"answers that differ from the exact search: {result.disagreement.share:.1e} "
         f"(at most {result.disagreement.high:.1e}, 95%)"
     )
     record = {

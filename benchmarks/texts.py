@@ -39,11 +39,12 @@ def main() -> None:
         for kind in ("ascii", "unicode")
     }
     cores = os.cpu_count()
-    print(f"{args.texts:,} texts of about 12 words, {cores} cores, best of {args.repeat}, µs a word")
+    print(f"{args.texts:,} texts of about 12 words, {cores} cores, best of {args.repeat}, µs per word")
     for kind, row in rows.items():
         print(
             f"  {kind:8} perturb {row['perturb']:6.2f}  perturb_ids {row['perturb_ids']:6.2f}  "
-            f"more {row['perturb'] - row['perturb_ids']:5.2f}  (tokens and lookup alone {row['tokens']:.2f})"
+            f"difference {row['perturb'] - row['perturb_ids']:5.2f}  "
+            f"(tokens and lookup alone {row['tokens']:.2f})"
         )
     record = {
         "made_by": "make bench",

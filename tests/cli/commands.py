@@ -1,7 +1,9 @@
 """What several tests of `wordveil perturb` share."""
 
 import os
+import pty
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -23,6 +25,32 @@ WEAK = (
 
 def perturb(vectors: str, *arguments: str) -> int:
     return main(["perturb", *arguments, "--embedding", vectors, "--epsilon", "1e9"])
+
+
+def perturb_command(source: str, text: str, vectors: str) -> list[str]:
+    """Return the command that perturbs a column of a table to out.csv, for a process of its own."""
+    options = ["--text", text, "--embedding", vectors, "--epsilon", "1"]
+    return [SCRIPT, "perturb", source, "out.csv", *options]
+
+
+def shown_on_a_terminal(command: list[str]) -> bytes:
+    """Run a command whose standard error is a terminal, and return what it shows there."""
+    our_end, child_end = pty.openpty()
+    terminal = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(command, stderr=child_end, stdout=subprocess.DEVNULL, env=terminal) as process:
+        os.close(child_end)
+        shown = b""
+        while True:
+            try:
+                part = os.read(our_end, 4096)
+            except OSError:
+                break
+            if not part:
+                break
+            shown += part
+    os.close(our_end)
+    assert process.returncode == 0
+    return shown
 
 
 def without_coverage() -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import resource
 import subprocess
 import time
@@ -13,7 +12,7 @@ import pytest
 from wordveil.cli.main import main
 from wordveil.runs.ledger import Ledger
 
-from .commands import SCRIPT, STRENGTH, WEAK, names, perturb, without_coverage
+from .commands import STRENGTH, WEAK, names, perturb, perturb_command, shown_on_a_terminal, without_coverage
 
 ORDINARY = (
     (
@@ -150,18 +149,7 @@ def test_what_is_left_out_is_told_in_few_words(
 
 def test_a_disk_that_is_full_and_a_folder_without_permission(folder: Path, vectors: str) -> None:
     (folder / "in.csv").write_text("m\n" + "tea at noon please\n" * 50_000)
-    command = [
-        SCRIPT,
-        "perturb",
-        "in.csv",
-        "out.csv",
-        "--text",
-        "m",
-        "--embedding",
-        vectors,
-        "--epsilon",
-        "1",
-    ]
+    command = perturb_command("in.csv", "m", vectors)
     done = subprocess.run(
         command, capture_output=True, text=True, env=without_coverage(),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
@@ -190,26 +178,14 @@ def test_without_permission(
 def test_the_second_of_two_jobs_fails_at_once(folder: Path, vectors: str) -> None:
     fifo = folder / "slow.csv"
     os.mkfifo(fifo)
-    command = [
-        SCRIPT,
-        "perturb",
-        "slow.csv",
-        "out.csv",
-        "--text",
-        "m",
-        "--embedding",
-        vectors,
-        "--epsilon",
-        "1",
-    ]
+    command = perturb_command("slow.csv", "m", vectors)
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as first, fifo.open("w") as writer:
         writer.write("m\ntea\n")
         writer.flush()
         while not (folder / ".out.csv.wordveil" / "journal").exists():
             time.sleep(0.02)
-        second = subprocess.run(
-            [*command[:2], "in.csv", *command[3:5], "message", *command[6:], "--force"], capture_output=True, text=True, timeout=30
-        )  # fmt: skip
+        other = [*perturb_command("in.csv", "message", vectors), "--force"]
+        second = subprocess.run(other, capture_output=True, text=True, timeout=30)
         assert second.returncode == 1
         assert (
             second.stderr == "wordveil: Another run is writing out.csv. Hint: wait until it has finished.\n"
@@ -222,40 +198,10 @@ def test_the_second_of_two_jobs_fails_at_once(folder: Path, vectors: str) -> Non
 
 def test_progress_on_a_terminal_and_none_in_a_pipe(folder: Path, vectors: str) -> None:
     (folder / "in.csv").write_text("m\n" + "tea at noon please\n" * 30_000)
-    command = [
-        SCRIPT,
-        "perturb",
-        "in.csv",
-        "out.csv",
-        "--text",
-        "m",
-        "--embedding",
-        vectors,
-        "--epsilon",
-        "1",
-    ]
-    our_end, child_end = pty.openpty()
-    with subprocess.Popen(
-        command,
-        stderr=child_end,
-        stdout=subprocess.DEVNULL,
-        env=os.environ | {"TERM": "xterm", "COLUMNS": "100"},
-    ) as process:
-        os.close(child_end)
-        seen = b""
-        while True:
-            try:
-                part = os.read(our_end, 4096)
-            except OSError:
-                break
-            if not part:
-                break
-            seen += part
-    os.close(our_end)
-    assert process.returncode == 0
-    assert b"perturbing" in seen
-    assert b"rows" in seen
-    assert b"words/s" in seen
+    shown = shown_on_a_terminal(perturb_command("in.csv", "m", vectors))
+    assert b"perturbing" in shown
+    assert b"rows" in shown
+    assert b"words/s" in shown
 
 
 def test_explain_a_table(folder: Path, vectors: str, capsys: pytest.CaptureFixture[str]) -> None:

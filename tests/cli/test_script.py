@@ -2,9 +2,7 @@
 
 import json
 import os
-import pty
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +17,8 @@ import wordveil_command
 from wordveil.cli import main as cli
 from wordveil.embedding.catalog import stores_folder
 
-SCRIPT = shutil.which("wordveil", path=str(Path(sys.executable).parent)) or "wordveil is not installed"
+from .commands import SCRIPT, shown_on_a_terminal
+
 GOOD = b"cat 1.0 0.5\ndog 0.9 0.4\ncar 0.1 0.9\n"
 
 
@@ -144,24 +143,8 @@ def test_progress_on_a_terminal_and_none_in_a_pipe(tmp_path: Path) -> None:
     path = tmp_path / "v.txt"
     path.write_bytes(b"".join(b"w%d 1.5 2.5 3.5\n" % i for i in range(300_000)))
     assert run("embedding", "import", path, "--name", "quiet", "--public").stderr == ""
-    our_end, child_end = pty.openpty()
-    with subprocess.Popen(
-        [SCRIPT, "embedding", "import", str(path), "--name", "loud"],
-        stderr=child_end, stdout=subprocess.DEVNULL, env=os.environ | {"TERM": "xterm"},
-    ) as process:  # fmt: skip
-        os.close(child_end)
-        seen = b""
-        while True:
-            try:
-                part = os.read(our_end, 4096)
-            except OSError:
-                break
-            if not part:
-                break
-            seen += part
-    os.close(our_end)
-    assert process.returncode == 0
-    assert b"reading v.txt" in seen
+    shown = shown_on_a_terminal([SCRIPT, "embedding", "import", str(path), "--name", "loud"])
+    assert b"reading v.txt" in shown
 
 
 def test_a_disk_that_fills_up_is_the_environments_fault(tmp_path: Path) -> None:

@@ -12,11 +12,12 @@ from wordveil.cli import stopping
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, ProgressColumn
+    from rich.table import Table
 
     from wordveil.embedding.formats.selection import ReadProgress as Report
     from wordveil.runs.perturb_file import Watcher
 
-__all__ = ["count_progress", "note", "output", "reading_progress", "row_progress"]
+__all__ = ["count_progress", "facts_table", "note", "output", "reading_progress", "row_progress"]
 
 _PIPE_WIDTH: Final = 120  # wide enough for the tables of `ledger` and `experiment` on one line per row
 
@@ -27,6 +28,16 @@ def output() -> "Console":
 
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
+
+
+def facts_table() -> "Table":
+    """Return an empty table for the facts about one thing: a name in bold and a value in each row."""
+    from rich.table import Table
+
+    table = Table(box=None, show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    return table
 
 
 def note(message: str) -> None:

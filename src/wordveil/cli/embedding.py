@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from wordveil.cli.console import note, output, reading_progress
+from wordveil.cli.console import facts_table, note, output, reading_progress
 from wordveil.cli.options import Json
 from wordveil.embedding import Embedding, Provenance, load_embedding, open_store
 from wordveil.embedding.arrays import row_norms
@@ -73,9 +73,7 @@ def info(
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
         return
-    table = Table(box=None, show_header=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
+    table = facts_table()
     for key, value in facts.items():
         if key != "neighbours" and value != "":
             table.add_row(key, Text(_readable(value)))

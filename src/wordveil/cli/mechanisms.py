@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from wordveil.cli.console import output
+from wordveil.cli.console import facts_table, output
 from wordveil.cli.options import Json
 from wordveil.errors import MachineError, ParameterError
 from wordveil.mechanisms import REQUIRED, Mechanism, Option, mechanism_class, mechanism_names
@@ -89,9 +89,7 @@ def _show_one(facts: dict[str, Any], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
         return
-    rows = Table(box=None, show_header=False)
-    rows.add_column(style="bold", no_wrap=True)
-    rows.add_column(overflow="fold")
+    rows = facts_table()
     for label, key in {"name": "name", "what": "summary", "guarantee": "guarantee", "paper": "paper"}.items():
         rows.add_row(label, Text(facts[key] or "not stated"))
     rows.add_row("ε", Text("--epsilon E: smaller is more private; required"))

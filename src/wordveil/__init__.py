@@ -2,7 +2,7 @@
 
 The path of one word: `Embedding` takes it to its public vector, `Metric` says what is near, `sample_noise`
 draws noise of that shape, a mechanism adds it and answers with the nearest word, and a `Guarantee` states
-what is promised. `Perturber` does this for all words of a text, by a `Policy`; `perturb_file`,
+what is promised; `Exposure` says what a guessing attacker gains. `Perturber` does this for all words of a text, by a `Policy`; `perturb_file`,
 `perturb_frame` and `spark.perturb` for all texts of a table.
 """
 
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
         UnknownNameError,
         WordveilError,
     )
+    from wordveil.exposure import Exposure
     from wordveil.guarantee import Guarantee, MetricGuarantee
     from wordveil.mechanisms import (
+        Channel,
         Laplace,
         Mahalanobis,
         Mechanism,
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from wordveil.noise import sample_noise
     from wordveil.perturber import Perturber, PrivateReport
     from wordveil.policy import Policy
+    from wordveil.prior import Prior
+    from wordveil.profiles import PROFILES, Profile
     from wordveil.randomness import RunKey, Stream, insecure_key, insecure_stream, secure_stream
     from wordveil.runs import FileRun, Ledger, perturb_file, perturb_frame
     from wordveil.tables import Layout
@@ -47,7 +51,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "PROFILES",
+    "Channel",
     "Embedding",
+    "Exposure",
     "FileRun",
     "FormatError",
     "Guarantee",
@@ -65,8 +72,10 @@ __all__ = [
     "ParameterError",
     "Perturber",
     "Policy",
+    "Prior",
     "PrivacyWarning",
     "PrivateReport",
+    "Profile",
     "Provenance",
     "ReadOptions",
     "RunKey",
@@ -102,8 +111,10 @@ _MODULES: Final = {
         "UnknownNameError",
         "WordveilError",
     ),
+    "wordveil.exposure": ("Exposure",),
     "wordveil.guarantee": ("Guarantee", "MetricGuarantee"),
     "wordveil.mechanisms": (
+        "Channel",
         "Laplace",
         "Mahalanobis",
         "Mechanism",
@@ -115,6 +126,8 @@ _MODULES: Final = {
     "wordveil.noise": ("sample_noise",),
     "wordveil.perturber": ("Perturber", "PrivateReport"),
     "wordveil.policy": ("Policy",),
+    "wordveil.prior": ("Prior",),
+    "wordveil.profiles": ("PROFILES", "Profile"),
     "wordveil.randomness": ("RunKey", "Stream", "insecure_key", "insecure_stream", "secure_stream"),
     "wordveil.runs": ("FileRun", "Ledger", "perturb_file", "perturb_frame"),
     "wordveil.tables": ("Layout",),

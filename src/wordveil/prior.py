@@ -218,7 +218,7 @@ class Prior:
             warnings.warn(
                 "Nobody has declared that these counts are public. If they were derived from the private "
                 "text, so are the numbers computed from them, and settings chosen by these numbers: the "
-                "guarantee does not cover that. Hint: public=True declares it.",
+                "guarantee does not cover that. Hint: public=True or --frequencies-are-public declares it.",
                 PrivacyWarning,
                 stacklevel=3,
             )

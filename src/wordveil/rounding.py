@@ -3,7 +3,17 @@
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-__all__ = ["at_least", "at_most", "factor", "significant_above", "significant_below"]
+from wordveil.intervals import Share
+
+__all__ = [
+    "at_least",
+    "at_most",
+    "factor",
+    "percent",
+    "percent_range",
+    "significant_above",
+    "significant_below",
+]
 
 
 def at_most(number: float, digits: int = 1) -> str:
@@ -64,3 +74,27 @@ def factor(exponent: float) -> str:
     if exponent < math.log(1e6):
         return at_most(math.exp(exponent), 0)
     return f"10^{at_most(exponent / math.log(10.0))}"
+
+
+def percent(share: float, *, down: bool = False) -> str:
+    """Return a share in percent with one digit: rounded to nearest, or down for a lower bound.
+
+    Examples
+    --------
+    >>> percent(0.3125), percent(0.4399, down=True), percent(0.0004)
+    ('31.2%', '43.9%', '0.04%')
+    """
+    if down:
+        return f"{at_least(100.0 * share)}%"
+    return f"{100.0 * share:.1f}%" if share >= 0.001 or share == 0.0 else f"{100.0 * share:.1g}%"
+
+
+def percent_range(share: Share) -> str:
+    """Return the interval of a share in percent: its lower end rounded down, its upper end up.
+
+    Examples
+    --------
+    >>> percent_range(Share(0.3, 0.2799, 0.3211))
+    '27.9% to 32.2%'
+    """
+    return f"{at_least(100.0 * share.low)}% to {at_most(100.0 * share.high)}%"

@@ -11,7 +11,7 @@ import typer
 from wordveil.cli.lazy import load_command
 from wordveil.errors import FormatError, ParameterError, UnknownNameError
 
-__all__ = ["Config", "is_from_file", "options_from_file", "refused_setting"]
+__all__ = ["Config", "is_from_file", "is_written", "options_from_file", "refused_setting"]
 
 _NOT_SETTINGS: Final = ("source", "target", "config", "manifest", "option", "help")
 _TABLE: Final = "wordveil.mechanism"  # where a context keeps the mechanism of the file and its options
@@ -84,6 +84,12 @@ def is_from_file(context: typer.Context, option: str) -> bool:
     """Say whether the value of an option comes from the settings file."""
     source = context.get_parameter_source(option)
     return source is not None and source.name == "DEFAULT_MAP"
+
+
+def is_written(context: typer.Context, option: str) -> bool:
+    """Say whether an option is on the command line."""
+    source = context.get_parameter_source(option)
+    return source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP")
 
 
 def refused_setting(error: Exception) -> str:

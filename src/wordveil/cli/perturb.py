@@ -1,7 +1,6 @@
 """`wordveil perturb`: makes the texts of a file or a pipe private."""
 
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -19,7 +18,6 @@ from wordveil.cli.options import (
     Delimiter,
     Dims,
     EmbeddingName,
-    Epsilon,
     FormatOption,
     Lam,
     MechanismOption,
@@ -28,7 +26,6 @@ from wordveil.cli.options import (
     NoQuotes,
     chosen_device,
     make_layout,
-    mechanism_of,
 )
 from wordveil.cli.policy_options import (
     Bag,
@@ -43,14 +40,20 @@ from wordveil.cli.policy_options import (
     UnsafeSeed,
     make_policy,
 )
-from wordveil.embedding import load_embedding
+from wordveil.cli.setting import (
+    ChosenProfile,
+    Frequencies,
+    FrequenciesArePublic,
+    OptionalEpsilon,
+    chosen_prior,
+    chosen_setting,
+)
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.engines import EngineMaker, engine_kinds, engine_maker
-from wordveil.errors import ParameterError, PrivacyWarning, check_whole
-from wordveil.evaluation.strength import strength
-from wordveil.mechanisms import Mechanism
+from wordveil.errors import ParameterError, check_whole
 from wordveil.nearest.devices import DeviceName
 from wordveil.perturber import Perturber
+from wordveil.prior import Prior
 from wordveil.randomness import RunKey, insecure_key
 from wordveil.runs import FileRun, Ledger, perturb_file, perturb_pipe
 from wordveil.tables import Layout
@@ -71,7 +74,8 @@ def perturb(
         ),
     ],
     target: Annotated[str, typer.Argument(metavar="OUT", help="Of the same format; - is a pipe.")],
-    epsilon: Epsilon,
+    profile: ChosenProfile = None,
+    epsilon: OptionalEpsilon = None,
     lam: Lam = None,
     dims: Dims = None,
     mechanism: MechanismOption = "mahalanobis",
@@ -163,6 +167,8 @@ def perturb(
     unsafe_exempt: UnsafeExempt = None,
     unsafe_keep_nulls: UnsafeKeepNulls = False,
     unsafe_seed: UnsafeSeed = None,
+    frequencies: Frequencies = None,
+    frequencies_are_public: FrequenciesArePublic = False,
 ) -> None:
     """Perturb the texts of a table, or of a pipe. Text is never an argument: process lists show those.
 
@@ -182,17 +188,19 @@ def perturb(
         unsafe_exempt=unsafe_exempt,
         unsafe_keep_nulls=unsafe_keep_nulls,
     )
-    chosen = mechanism_of(
+    setting = chosen_setting(
         context,
-        mechanism,
-        load_embedding(embedding),
-        epsilon,
+        profile=profile,
+        epsilon=epsilon,
         lam=lam,
         dims=dims,
-        options=option or (),
+        mechanism=mechanism,
+        options=option,
+        embedding=embedding,
         device=chosen_device(device),
     )
-    perturber = Perturber(chosen, policy)
+    perturber = Perturber(setting.mechanism, policy)
+    prior = chosen_prior(setting.mechanism.embedding, frequencies, frequencies_are_public)
     key = _key(unsafe_seed)
     make_engine = engine_maker(engine, workers=workers, master=master)
     columns, kept = text or [], keep or []
@@ -200,9 +208,9 @@ def perturb(
         if resume or again or force or no_ledger:
             raise ParameterError(_FOR_FILES)
         with _hint_when_stopped():
-            left_out = _to_pipe(source, perturber, columns, kept, layout, make_engine, key)
+            left_out = _to_pipe(source, perturber, columns, kept, layout, make_engine, key, prior)
         _note_left_out(left_out)
-        note(_strength(perturber.mechanism))
+        note(perturber.exposure(prior).headline)
         return
     if source == "-":
         layout = replace(layout, format=recognised(Path(target), layout)[0].format)
@@ -221,23 +229,16 @@ def perturb(
             again=again,
             key=key,
             watch=watch,
+            prior=prior,
         )
     _show(run)
-    typer.echo(_strength(perturber.mechanism))
+    typer.echo(perturber.exposure(prior).headline)
 
 
 def _key(unsafe_seed: int | None) -> RunKey:
     if unsafe_seed is None:
         return RunKey()
     return insecure_key(check_whole(unsafe_seed, "unsafe_seed", "perturb", 0))
-
-
-def _strength(mechanism: Mechanism) -> str:
-    """Return one line about what the setting is worth; warn if it is next to nothing."""
-    result = strength(mechanism)
-    if result.weak:
-        warnings.warn(result.warning, PrivacyWarning, stacklevel=2)
-    return f"strength: {result.sentence}"
 
 
 @contextmanager
@@ -258,6 +259,7 @@ def _to_pipe(
     layout: Layout,
     make_engine: EngineMaker,
     key: RunKey,
+    prior: Prior,
 ) -> str:
     with opened(source, layout) as (file, name, full_layout, compression):
         return perturb_pipe(
@@ -272,6 +274,7 @@ def _to_pipe(
             engine=make_engine,
             key=key,
             check=stopping.check,
+            prior=prior,
         )
 
 

@@ -33,7 +33,8 @@ from wordveil.errors import (
     sealed,
 )
 from wordveil.nearest.threads import one_thread
-from wordveil.perturber import Perturber, checked_run_key
+from wordveil.perturber import Perturber, checked_run_key, warn_if_weak
+from wordveil.prior import Prior
 from wordveil.randomness import RunKey
 from wordveil.tables.base import CHUNK_BYTES, Chunk, padded_letters
 from wordveil.tables.columns import checked_names, not_text, positions
@@ -57,6 +58,7 @@ def perturb(
     text: str | Iterable[str],
     keep: str | Iterable[str] = (),
     key: RunKey | None = None,
+    prior: Prior | None = None,
 ) -> "DataFrame":
     """Return a Spark frame with the texts made private, and the kept columns; all others are left out.
 
@@ -75,6 +77,8 @@ def perturb(
         Columns to perturb, and columns to keep as they are.
     key : RunKey, optional
         For a repeatable experiment; by default a new key from the operating system.
+    prior : Prior, optional
+        How often words are used (default: in English). There is a PrivacyWarning if the setting protects little.
     """
     run_key = checked_run_key(perturber, key, "perturb")
     types = library().sql.types
@@ -87,6 +91,7 @@ def perturb(
         if not isinstance(frame.schema[name].dataType, types.StringType):
             raise not_text(name, _WHERE, frame.schema[name].dataType.typeName())
     _check_encryption(frame.sparkSession)
+    warn_if_weak(perturber, prior)
     run = _Broadcasts.of(frame.sparkSession, perturber, run_key)
     selected = frame.select([f"`{name.replace('`', '``')}`" for name in names])
     # Spark's mapInArrow fails on names with dots, so columns are numbered meanwhile.

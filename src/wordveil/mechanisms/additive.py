@@ -11,6 +11,7 @@ from wordveil.embedding import Embedding
 from wordveil.errors import check_real
 from wordveil.guarantee import MetricGuarantee
 from wordveil.mechanisms.base import JSON, Mechanism
+from wordveil.mechanisms.channel import AdditiveChannel
 from wordveil.mechanisms.options import Option
 from wordveil.mechanisms.places import places_of, search_of
 from wordveil.metric import Metric
@@ -118,6 +119,14 @@ class Mahalanobis(Mechanism):
         noise = eigen_noise(self.metric.scales, self.epsilon, len(ids), stream)
         noise += self._places[ids]
         return noise
+
+    def _nearest(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the nearest word of each point, by whatever search is ready: measuring prepares none."""
+        return self._search.prepare(0).nearest(points)
+
+    def channel(self) -> AdditiveChannel:
+        """Return what an attacker who sees the noisy vectors knows."""
+        return AdditiveChannel(self)
 
     def _perturb(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.int64]:
         return self._search.nearest_of(len(ids), lambda block: self._noisy_points(ids[block], stream))

@@ -3,7 +3,7 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from wordveil.embedding import Embedding
 from wordveil.errors import ParameterError, parameter_error
 from wordveil.guarantee import Guarantee
+from wordveil.mechanisms.channel import Channel
 from wordveil.mechanisms.options import Option
 from wordveil.randomness import Stream, secure_stream, warn_if_insecure
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from wordveil.nearest.devices import DeviceName
 
 __all__ = ["JSON", "Mechanism"]
+
+# What decides on answers. A channel that a class inherits while it redefines one of these would be another's.
+_PERTURBING: Final = ("_perturb", "_noisy_points", "perturb_ids")
 
 JSON: TypeAlias = bool | int | float | str | list["JSON"] | dict[str, "JSON"] | None
 
@@ -66,6 +70,22 @@ class Mechanism(ABC):
     @abstractmethod
     def _perturb(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.int64]:
         """Return an answer for each of the checked ids, as a flat array."""
+
+    def channel(self) -> Channel | None:
+        """Return the closed form of what an attacker sees, or None if there is none.
+
+        Without one, the attacker's number is bounded by draws, which takes longer and says less.
+        """
+        return None
+
+    def valid_channel(self) -> Channel | None:
+        """Return the channel, unless a subclass has changed how words are perturbed and not the channel."""
+        owners = {
+            name: next(i for i, cls in enumerate(type(self).__mro__) if name in vars(cls))
+            for name in ("channel", *_PERTURBING)
+            if hasattr(type(self), name)
+        }
+        return self.channel() if owners.pop("channel") <= min(owners.values()) else None
 
     @classmethod
     def registered_name(cls) -> str:

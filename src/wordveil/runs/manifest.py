@@ -9,6 +9,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Final
 
+from wordveil.exposure import Exposure
 from wordveil.perturber import Perturber
 from wordveil.tables import Table
 from wordveil.tokens import RULE_FINGERPRINT
@@ -16,7 +17,7 @@ from wordveil.tokens import RULE_FINGERPRINT
 __all__ = ["SEEDED", "code_fingerprint", "manifest", "private_counts", "settings", "written"]
 
 SEEDED: Final = "the noise came from a seed: nothing is promised"
-_VERSION: Final = 2
+_VERSION: Final = 3
 
 
 @functools.cache
@@ -62,6 +63,7 @@ def settings(perturber: Perturber, *, secure: bool) -> dict[str, Any]:
 def manifest(
     perturber: Perturber,
     table: Table,
+    exposure: Exposure,
     *,
     secure: bool,
     output: dict[str, Any],
@@ -76,6 +78,7 @@ def manifest(
         "columns": {"perturbed": list(table.text), "kept_as_they_were": list(table.kept)},
         **settings(perturber, secure=secure),
         "guarantee": perturber.guarantee.to_dict(),
+        "attacker": exposure.to_dict(),
     }
     if not secure:
         facts["guarantee"]["void"] = SEEDED

@@ -10,6 +10,7 @@ from wordveil.errors import ParameterError, sealed
 from wordveil.folders import checked_path
 from wordveil.perturber import Perturber, checked_run_key
 from wordveil.policy import Policy
+from wordveil.prior import Prior
 from wordveil.randomness import RunKey
 from wordveil.runs.journal import Journal
 from wordveil.runs.ledger import Ledger
@@ -39,6 +40,7 @@ def perturb_file(
     again: bool = False,
     key: RunKey | None = None,
     watch: Watcher | None = None,
+    prior: Prior | None = None,
 ) -> FileRun:
     r"""Write a table with the texts made private, and the kept columns as they are; all others are left out.
 
@@ -62,6 +64,8 @@ def perturb_file(
         A record that refuses a second release of the same content, unless `again`.
     watch : callable
         Called with the progress.
+    prior : Prior
+        How often words are used (default: in English), for the attacker's number in the manifest.
 
     Examples
     --------
@@ -80,7 +84,7 @@ def perturb_file(
         run = Run(
             perturber, opened.table, stack.enter_context(Journal.claim(opened.targets.output)),
             opened.targets, run_key, make_engine, opened.packed, opened.input, opened.name, force, ledger,
-            watch or (lambda *_: None),
+            watch or (lambda *_: None), prior,
         )  # fmt: skip
         return run.go(opened.layout, resume=resume, again=again)
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from wordveil.engines.base import perturbed_texts
 from wordveil.errors import FormatError, MissingExtraError, ParameterError, sealed
-from wordveil.perturber import Perturber, checked_run_key
+from wordveil.perturber import Perturber, checked_run_key, warn_if_weak
+from wordveil.prior import Prior
 from wordveil.randomness import RunKey
 from wordveil.tables.arrow import bare_schema, first_not_utf8
 from wordveil.tables.columns import checked_names, not_text, positions
@@ -27,6 +28,7 @@ def perturb_frame(
     text: str | Iterable[str],
     keep: str | Iterable[str] = (),
     key: RunKey | None = None,
+    prior: Prior | None = None,
 ) -> "IntoDataFrameT":
     """Return a frame of the same kind with the texts made private, and the kept columns as they are.
 
@@ -45,6 +47,8 @@ def perturb_frame(
     key : RunKey, optional
         For a repeatable experiment, `insecure_key`; by default a new key from the operating system. Each
         column has noise of its own, which depends on its name and its texts.
+    prior : Prior, optional
+        How often words are used (default: in English). There is a PrivacyWarning if the setting protects little.
 
     Examples
     --------
@@ -72,6 +76,7 @@ def perturb_frame(
     for name, private in answers.items():
         column = narwhals.new_series(name, private, narwhals.String, backend=table.implementation)
         table = table.with_columns(column)
+    warn_if_weak(perturber, prior)
     return _bare(table)  # type: ignore[no-any-return]  # narwhals returns the kind of frame that it got
 
 

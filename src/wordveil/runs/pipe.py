@@ -5,7 +5,8 @@ from typing import BinaryIO
 
 from wordveil.engines import EngineMaker, engine_maker
 from wordveil.errors import sealed
-from wordveil.perturber import Perturber, checked_run_key
+from wordveil.perturber import Perturber, checked_run_key, warn_if_weak
+from wordveil.prior import Prior
 from wordveil.randomness import RunKey
 from wordveil.tables import Layout, open_table
 from wordveil.tables.compression import Compression
@@ -28,6 +29,7 @@ def perturb_pipe(
     engine: EngineMaker | None = None,
     key: RunKey | None = None,
     check: Callable[[], None] = lambda: None,
+    prior: Prior | None = None,
 ) -> str:
     """Write each row as soon as it is perturbed; return a note about the columns that are left out.
 
@@ -59,4 +61,5 @@ def perturb_pipe(
             target.flush()
             check()
         target.flush()
+    warn_if_weak(perturber, prior)
     return table.left_out_note

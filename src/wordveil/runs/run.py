@@ -12,7 +12,8 @@ from typing import Any, Final, Literal
 
 from wordveil.engines import EngineMaker, Perturbed
 from wordveil.errors import FormatError, IntegrityError, MachineError, ParameterError
-from wordveil.perturber import Perturber
+from wordveil.perturber import Perturber, warn_if_weak
+from wordveil.prior import Prior
 from wordveil.randomness import RunKey
 from wordveil.runs.journal import Journal, Progress
 from wordveil.runs.ledger import Ledger, Release
@@ -80,6 +81,7 @@ class Run:
     force: bool
     ledger: Ledger | None
     watch: Watcher
+    prior: Prior | None = None
     entry: RunEntry = field(init=False)
 
     def __post_init__(self) -> None:
@@ -265,10 +267,13 @@ class Run:
             "words": progress.words,
         }
         earlier = self.entry.earlier_releases
-        self._write(
-            "manifest",
-            manifest(self.perturber, self.table, secure=self.key.secure, output=output, earlier=earlier),
+        exposure = warn_if_weak(
+            self.perturber, self.prior, stacklevel=7
+        )  # at the caller of the sealed function
+        facts = manifest(
+            self.perturber, self.table, exposure, secure=self.key.secure, output=output, earlier=earlier
         )
+        self._write("manifest", facts)
         self._write("private", self._private(progress))
         digests = {name: file_digest(self.journal.path(name)) for name in COMPANIONS}
         self.journal.finish({"made": complete.name, "sha256": output["sha256"]} | digests)

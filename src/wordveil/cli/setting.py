@@ -1,0 +1,146 @@
+"""The setting that a command line asks for: a profile, or a mechanism with its ε; and the attacker's prior."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple
+
+import typer
+
+from wordveil.cli.config import is_from_file, is_written
+from wordveil.cli.options import mechanism_of
+from wordveil.embedding import Embedding, load_embedding
+from wordveil.embedding.formats.numpy_files import read_word_list
+from wordveil.errors import ParameterError
+from wordveil.mechanisms import Mechanism
+from wordveil.nearest.devices import DeviceName
+from wordveil.prior import Prior, default_prior, read_counts
+from wordveil.profiles import PROFILES, load_profile
+from wordveil.tokens import split
+
+__all__ = [
+    "ATTACKER",
+    "ChosenProfile",
+    "Frequencies",
+    "FrequenciesArePublic",
+    "OptionalEpsilon",
+    "Setting",
+    "Watch",
+    "chosen_prior",
+    "chosen_profile",
+    "chosen_setting",
+    "watched_topics",
+]
+
+ATTACKER: Final = "The attacker"
+_SET_BY_PROFILE: Final = ("epsilon", "lam", "dims", "mechanism", "option", "embedding")
+_HOW_TO_CHOOSE: Final = (
+    "A setting is missing. Hint: --profile balanced is a start ('gentle' protects less, 'strong' more), or choose "
+    "--epsilon yourself: 'wordveil explain' says what one is worth, 'wordveil calibrate' finds one."
+)
+
+ChosenProfile = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="|".join(PROFILES),
+        help="A ready-made setting, in place of --epsilon, --dims, --lam, --mechanism and --embedding.",
+    ),
+]
+OptionalEpsilon = Annotated[
+    float | None,
+    typer.Option("--epsilon", help="ε, per unit of distance: smaller is more private. No default."),
+]
+Frequencies = Annotated[
+    Path | None,
+    typer.Option(
+        "--frequencies",
+        metavar="FILE",
+        help="How often words are used, which the attacker knows: 'word count' per line (default: in English).",
+        rich_help_panel=ATTACKER,
+    ),
+]
+FrequenciesArePublic = Annotated[
+    bool,
+    typer.Option(
+        "--frequencies-are-public",
+        help="Declare that --frequencies was not made from the private text.",
+        rich_help_panel=ATTACKER,
+    ),
+]
+Watch = Annotated[
+    Path | None,
+    typer.Option(
+        "--watch",
+        metavar="FILE",
+        help="Also say how exposed these public words are, one word per line.",
+        rich_help_panel=ATTACKER,
+    ),
+]
+
+
+class Setting(NamedTuple):
+    """A mechanism, and the vectors that it may use a projection of."""
+
+    mechanism: Mechanism
+    vectors: Embedding
+
+
+def chosen_profile(context: typer.Context, profile: str | None, others: Sequence[str]) -> str | None:
+    """Return the profile, unless the command line overrides the settings file; refuse both in one place."""
+    if profile is None:
+        return None
+    if is_from_file(context, "profile"):
+        if any(is_from_file(context, name) for name in others):
+            raise ParameterError(f"The settings file has a profile, which sets {_listed(others)} too.")
+        return None if any(is_written(context, name) for name in others) else profile
+    if any(is_written(context, name) for name in others):
+        raise ParameterError(f"--profile sets {_listed(others)}. Hint: leave out the profile, or the others.")
+    return profile
+
+
+def _listed(names: Sequence[str]) -> str:
+    options = [f"--{name.replace('_', '-')}" for name in names]
+    return f"{', '.join(options[:-1])} and {options[-1]}" if len(options) > 1 else options[0]
+
+
+def chosen_setting(
+    context: typer.Context,
+    *,
+    profile: str | None,
+    epsilon: float | None,
+    lam: float | None,
+    dims: int | None,
+    mechanism: str,
+    options: Sequence[str] | None,
+    embedding: str,
+    device: DeviceName = "cpu",
+) -> Setting:
+    """Return the setting of a profile, or of the single options."""
+    name = chosen_profile(context, profile, _SET_BY_PROFILE)
+    if name is not None:
+        ready = load_profile(name)
+        return Setting(ready.load(device=device), load_embedding(ready.embedding))
+    if epsilon is None:
+        raise ParameterError(_HOW_TO_CHOOSE)
+    vectors = load_embedding(embedding)
+    chosen = mechanism_of(
+        context, mechanism, vectors, epsilon, lam=lam, dims=dims, options=options or (), device=device
+    )
+    return Setting(chosen, vectors)
+
+
+def chosen_prior(embedding: Embedding, frequencies: Path | None, are_public: bool) -> Prior:
+    """Return what the attacker knows about the use of words."""
+    if frequencies is None:
+        if are_public:
+            raise ParameterError("--frequencies-are-public is about --frequencies. Hint: --frequencies FILE.")
+        return default_prior(embedding)
+    return Prior.from_counts(embedding, read_counts(frequencies), public=are_public)
+
+
+def watched_topics(path: Path | None) -> dict[str, str]:
+    """Return the words of a user's list, one per line, with the topic "your list"."""
+    if path is None:
+        return {}
+    words = (split(line) for line in read_word_list(path))
+    return {tokens[0]: "your list" for tokens in words if len(tokens) == 1}

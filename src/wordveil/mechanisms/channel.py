@@ -1,0 +1,95 @@
+"""What an attacker sees of a word, and how likely each word of the vocabulary makes it."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.randomness import Stream
+
+if TYPE_CHECKING:
+    from wordveil.mechanisms.additive import Mahalanobis
+
+__all__ = ["AdditiveChannel", "Channel"]
+
+# Squared distances below this part of the largest squares that they can be the difference of may have lost 6 of
+# their 16 digits, so they are computed again from the differences of the coordinates.
+_CANCELLED: Final = 1e-6
+# Coordinates are multiplied by ε, and their squares must be finite. At this size, two words that differ in the
+# last bit of a coordinate have an exponent of 1e124, so that a larger ε would change nothing.
+_LARGEST: Final = 1e140
+
+
+class Channel(ABC):
+    """The closed form of a mechanism: what it computes before it answers, and the law of that.
+
+    Return one from `Mechanism.channel` if you know Pr[seen | word] in closed form; then the attacker's number
+    is computed from it. What is seen may be the answer itself, or anything that the answer is a function of:
+    then the number holds for an attacker who sees more than the answer.
+    """
+
+    sees: ClassVar[str] = "sees the answers"
+    """What the attacker sees, as the end of a sentence."""
+
+    @abstractmethod
+    def observe(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[Any]:
+        """Return what an attacker sees for each word id, at random: an array with one row per id."""
+
+    @abstractmethod
+    def log_likelihoods(self, seen: NDArray[Any], words: slice) -> NDArray[np.float64]:
+        """Return log Pr[seen | word], up to a constant per row, for the words of a slice.
+
+        The words are counted from 0 to V, where V is the centroid, which represents all unknown words.
+        """
+
+    @abstractmethod
+    def answers(self, seen: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the answer that the mechanism gives for what is seen."""
+
+    @abstractmethod
+    def of_answers(self, answers: NDArray[np.int64]) -> NDArray[Any]:
+        """Return what is most plausibly seen where these are the answers, for an attacker who sees only them."""
+
+
+class AdditiveChannel(Channel):
+    """An attacker who sees the noisy vector v: log Pr[v | u] = -ε·‖φ(u) - v‖_RM, up to a constant."""
+
+    sees: ClassVar = "sees the noisy vectors"
+
+    def __init__(self, mechanism: "Mahalanobis") -> None:
+        self._mechanism = mechanism
+        places, scales = mechanism._places, mechanism.metric.scales
+        reach = float(np.abs(places).max()) / float(np.sqrt(scales[0])) * len(scales)
+        self._stretch = min(mechanism.epsilon, _LARGEST / max(reach, 1e-100)) / np.sqrt(scales)
+
+    def observe(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.float64]:
+        """Return a noisy vector for each word id."""
+        return self._mechanism._noisy_points(ids, stream)
+
+    def log_likelihoods(self, seen: NDArray[np.float64], words: slice) -> NDArray[np.float64]:
+        """Return -ε·‖φ(u) - v‖_RM for each noisy vector v and each word u."""
+        places = self._mechanism._places
+        # Centred, because far from the origin the squares would cancel.
+        points, rows = ((table - places[-1]) * self._stretch for table in (seen, places[words]))
+        left, right = (np.einsum("ij,ij->i", table, table)[:, None] for table in (points, rows))
+        # One product gives all of ‖p‖² - 2p·r + ‖r‖².
+        squares = (
+            np.hstack((points, left, np.ones_like(left)))
+            @ np.hstack((-2.0 * rows, np.ones_like(right), right)).T
+        )
+        limits = _CANCELLED * (left[:, 0] + right.max())
+        for i in np.flatnonzero(squares.min(axis=1) < limits):
+            close = np.flatnonzero(squares[i] < limits[i])
+            differences = rows[close] - points[i]
+            squares[i, close] = np.einsum("ij,ij->i", differences, differences)
+        np.sqrt(squares, out=squares)
+        return np.negative(squares, out=squares)
+
+    def answers(self, seen: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the nearest word of each noisy vector."""
+        return self._mechanism._nearest(seen)
+
+    def of_answers(self, answers: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the vectors of the answers: the noisy vector was nearer to them than to any other word's."""
+        return self._mechanism._places[answers]

@@ -1,0 +1,90 @@
+"""Ready-made settings for the default vectors, chosen by what the best guess of an attacker gains.
+
+docs/choosing.md shows what each of them is worth. `make bench-profiles` measures it, and a test computes S again.
+"""
+
+import difflib
+from dataclasses import dataclass
+from typing import Final
+
+from wordveil.embedding import load_embedding
+from wordveil.embedding.catalog import DEFAULT_NAME
+from wordveil.embedding.fingerprint import fingerprint_of_projection
+from wordveil.errors import UnknownNameError
+from wordveil.mechanisms import Mechanism, make_mechanism
+from wordveil.nearest.devices import DeviceName
+
+__all__ = ["PROFILES", "Profile", "is_profile", "load_profile"]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A setting with a name.
+
+    Attributes
+    ----------
+    name, help : str
+        What it is called, and what it is for.
+    most_guessed : float
+        The upper limit of S, for English words: how often the best guess of an attacker is right.
+    epsilon, dims, mechanism, embedding
+        The setting.
+
+    Examples
+    --------
+    >>> PROFILES["balanced"].load().setting()
+    {'mechanism': 'laplace', 'epsilon': 5.7, 'lam': 0.0, 'dims': 10}
+    """
+
+    name: str
+    help: str
+    most_guessed: float
+    epsilon: float
+    dims: int
+    mechanism: str = "laplace"
+    embedding: str = DEFAULT_NAME
+
+    def load(self, *, device: DeviceName = "cpu") -> Mechanism:
+        """Return the mechanism of the profile, on the default vectors."""
+        vectors = load_embedding(self.embedding).project(self.dims)
+        return make_mechanism(self.mechanism, vectors, self.epsilon, device=device)
+
+
+PROFILES: Final = {
+    profile.name: profile
+    for profile in (
+        Profile("gentle", "closest to the original, least protected", 0.45, 7.5, 10),
+        Profile("balanced", "a start for most data", 0.30, 5.7, 10),
+        Profile("strong", "best protected, only the broad topic is left", 0.15, 3.5, 10),
+    )
+}
+"""The profiles by name."""
+
+
+def load_profile(name: str) -> Profile:
+    """Return the profile of that name.
+
+    Examples
+    --------
+    >>> load_profile("strong").epsilon
+    3.5
+    """
+    if name in PROFILES:
+        return PROFILES[name]
+    close = difflib.get_close_matches(str(name), PROFILES, 1)
+    hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(PROFILES)}."
+    raise UnknownNameError(f"There is no profile of that name. Hint: {hint}")
+
+
+def is_profile(mechanism: Mechanism) -> bool:
+    """Say whether a mechanism has the setting of a profile, on the same vectors."""
+    setting = mechanism.setting()
+    for profile in PROFILES.values():
+        expected = {"mechanism": profile.mechanism, "epsilon": profile.epsilon, "dims": profile.dims}
+        if (
+            expected.items() <= setting.items()
+            and mechanism.embedding.fingerprint
+            == fingerprint_of_projection(load_embedding(profile.embedding).fingerprint, profile.dims)
+        ):
+            return True
+    return False

@@ -329,7 +329,7 @@ def test_the_sentence_and_the_facts() -> None:
     assert (facts["not_for_release"], facts["candidates"]) == (True, 2000)
     assert facts["by_both"]["rank_1"]["share"] == 0.5728
     assert facts["guessing"] == {"rank_1": 1 / 2000, "top_10": 10 / 2000}
-    assert facts.keys() == {"not_for_release", "candidates", "by_words", "by_length", "by_both", "guessing"}
+    assert facts.keys() == {"not_for_release", "candidates", *ATTACKERS, "guessing", "sentence"}
     assert (Linkage(4, *[success(0.5)] * 3)).guessing == (0.25, 1.0)
 
 

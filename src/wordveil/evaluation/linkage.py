@@ -87,10 +87,8 @@ class Linkage:
         facts: dict[str, Any] = {"not_for_release": True, "candidates": self.candidates}
         for name in ("by_words", "by_length", "by_both"):
             facts[name] = {rank: share._asdict() for rank, share in getattr(self, name)._asdict().items()}
-        return facts | {
-            "guessing": dict(zip(Success._fields, self.guessing, strict=True)),
-            "sentence": self.sentence,
-        }
+        facts["guessing"] = dict(zip(Success._fields, self.guessing, strict=True))
+        return facts | {"sentence": self.sentence}
 
 
 @sealed
@@ -150,8 +148,7 @@ def _linked(perturber: Perturber, originals: list[str], private: list[str]) -> L
     idf = np.where(df > 0, np.log((1.0 + len(originals)) / (1.0 + df)) + 1.0, 0.0)  # df = 0: not fitted
     lengths = np.array([policy.pad_to or len(ids) for ids in remaining])
     words, both = _ranks(_weighted(seen, idf), _weighted(known, idf), lengths)
-    _, group, sizes = np.unique(lengths, return_inverse=True, return_counts=True)
-    length = np.stack([np.zeros_like(lengths), sizes[group]])
+    length = np.stack([np.zeros_like(lengths), np.bincount(lengths)[lengths]])
     return Linkage(len(originals), _success(words), _success(length), _success(both))
 
 
@@ -165,8 +162,8 @@ def _counts(texts: list[list[int]], width: int) -> Any:
     """Return how often each text has each word, as a sparse array; unknown words are the last column."""
     columns = np.fromiter(chain.from_iterable(texts), dtype=np.int64)
     columns[columns == UNKNOWN] = width - 1
-    ends = np.cumsum([0, *map(len, texts)])
-    counts = sparse.csr_array((np.ones(len(columns)), columns, ends), shape=(len(texts), width))
+    content = np.ones(len(columns)), columns, np.cumsum([0, *map(len, texts)])
+    counts = sparse.csr_array(content, shape=(len(texts), width))
     counts.sum_duplicates()
     return counts
 
@@ -176,8 +173,8 @@ def _weighted(counts: Any, idf: NDArray[np.float64]) -> Any:
     values = counts.data * idf[counts.indices]
     row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     norms = np.sqrt(np.bincount(row, weights=values**2, minlength=counts.shape[0]))
-    scaled = values / np.where(norms > 0.0, norms, 1.0)[row]
-    return sparse.csr_array((scaled, counts.indices, counts.indptr), shape=counts.shape)
+    values /= np.where(norms > 0.0, norms, 1.0)[row]
+    return sparse.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
 
 
 def _ranks(private: Any, originals: Any, lengths: Ints) -> Ints:

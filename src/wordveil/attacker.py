@@ -22,7 +22,15 @@ from wordveil.nearest.threads import in_threads
 from wordveil.prior import Prior
 from wordveil.randomness import Stream, insecure_stream
 
-__all__ = ["GuessRate", "WordExposures", "guess_from_answers", "guess_rate", "word_exposures"]
+__all__ = [
+    "GuessRate",
+    "WordExposures",
+    "guess_from_answers",
+    "guess_rate",
+    "in_row_blocks",
+    "word_blocks",
+    "word_exposures",
+]
 
 _DRAWS: Final = 2000  # the interval of S reaches about 0.03 to each side
 _ANSWER_DRAWS: Final = 4000  # for training and again for testing an attacker who sees only answers
@@ -129,7 +137,7 @@ def largest_posteriors(channel: Channel, seen: NDArray[Any], prior: Prior) -> ND
 
     def measure(block: slice) -> None:
         best, total = np.full(block.stop - block.start, -np.inf), np.zeros(block.stop - block.start)
-        for words in _blocks(len(log_prior), _WORDS):
+        for words in word_blocks(len(log_prior)):
             scores = channel.log_likelihoods(seen[block], words)
             scores += log_prior[words]
             highest = np.maximum(best, scores.max(axis=1))
@@ -139,7 +147,7 @@ def largest_posteriors(channel: Channel, seen: NDArray[Any], prior: Prior) -> ND
             best = highest
         result[block] = 1.0 / total
 
-    _in_row_blocks(len(seen), measure)
+    in_row_blocks(len(seen), measure)
     return result
 
 
@@ -175,7 +183,8 @@ def word_exposures(
         seen = channel.observe(repeated, stream)
         named, likeliest = best_guesses(channel, seen, len(prior.shares), [_logs(prior), None])
         tables = [named == repeated, likeliest == repeated, channel.answers(seen) == repeated]
-    return WordExposures(*(table.reshape(len(ids), draws).mean(axis=1) for table in tables), draws)
+    named_share, if_uniform, unchanged = (table.reshape(len(ids), draws).mean(axis=1) for table in tables)
+    return WordExposures(named_share, if_uniform, unchanged, draws)
 
 
 def best_guesses(
@@ -194,7 +203,7 @@ def best_guesses(
 
     def measure(block: slice) -> None:
         best = [np.full(block.stop - block.start, -np.inf) for _ in cases]
-        for words in _blocks(count, _WORDS):
+        for words in word_blocks(count):
             likelihoods = channel.log_likelihoods(seen[block], words)
             for case, (log_prior, power) in enumerate(cases):
                 scores = likelihoods if power == 1.0 else power * likelihoods
@@ -205,7 +214,7 @@ def best_guesses(
                 best[case][better] = highest[better]
                 guesses[case][block][better] = words.start + scores[better].argmax(axis=1)
 
-    _in_row_blocks(len(seen), measure)
+    in_row_blocks(len(seen), measure)
     for guess in guesses:
         guess[guess == count - 1] = -1
     return guesses
@@ -298,11 +307,16 @@ def _logs(prior: Prior) -> NDArray[np.float64]:
         return np.log(prior.shares)
 
 
+def word_blocks(count: int) -> list[slice]:
+    """Return slices of that many words, for tables that stay in the cache."""
+    return _blocks(count, _WORDS)
+
+
 def _blocks(count: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
 
-def _in_row_blocks(count: int, measure: Callable[[slice], None]) -> None:
+def in_row_blocks(count: int, measure: Callable[[slice], None]) -> None:
     """Call `measure` for blocks of rows, in threads."""
     blocks, turn = iter(_blocks(count, _ROWS)), threading.Lock()
 

@@ -17,7 +17,7 @@ from wordveil.rounding import percent, percent_range
 from wordveil.shared import PerEmbedding
 from wordveil.watched_words import WATCHED_WORDS
 
-__all__ = ["Exposure", "WatchedWord", "measure_exposure", "watch"]
+__all__ = ["Exposure", "WatchedWord", "knows", "measure_exposure", "watch"]
 
 _GUESSED: Final = 0.5  # someone who reads every other word can guess many of the rest
 _EXPOSED: Final = 0.8  # a word that is recognised four times out of five is hardly hidden
@@ -85,7 +85,7 @@ class Exposure:
     @property
     def attacker(self) -> str:
         """Who guesses, as the start of a sentence."""
-        return f"Someone who {_KNOWS.get(self.prior.name, 'knows your counts of words')}, and {self.sees},"
+        return f"Someone who {knows(self.prior.name)}, and {self.sees},"
 
     @property
     def headline(self) -> str:
@@ -130,6 +130,11 @@ class Exposure:
             },
             "sensitive_words": {"watched": self.watched, "exposed": len(self.exposed)},
         }
+
+
+def knows(prior_name: str) -> str:
+    """Return what an attacker with that prior knows, as a part of a sentence."""
+    return _KNOWS.get(prior_name, "knows the counts of words that were used")
 
 
 _exposures: Final = PerEmbedding[Exposure](most=8)

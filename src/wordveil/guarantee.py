@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wordveil.embedding import Embedding
+from wordveil.embedding.fingerprint import fingerprint_of_projection
 from wordveil.errors import ParameterError, UnknownNameError, check_whole
-from wordveil.metric import Bracket, Metric
+from wordveil.metric import Bracket, Metric, projection_factor
 from wordveil.neighbours import neighbour_distances, sample_ids
 from wordveil.noise import check_epsilon
 from wordveil.rounding import at_least, at_most, factor, significant_above, significant_below
@@ -105,6 +106,13 @@ class Guarantee(ABC):
             exponents[word_id] = np.inf
             rows.append(np.partition(exponents, [rank - 1 for rank in ranks])[[rank - 1 for rank in ranks]])
         return _summary(np.array(rows), ranks)
+
+    def projection_factor(self, original: Embedding) -> float | None:  # noqa: ARG002  # subclasses use it
+        """Return how many times longer distances can be here than in the vectors that these are a projection of.
+
+        None if these are no projection of them, or if the exponent is not ε times a distance.
+        """
+        return None
 
     def composed(self, words: int = 1, releases: int = 1) -> float:
         """Return the ε of local differential privacy for texts of that many words, released that often."""
@@ -256,6 +264,13 @@ class MetricGuarantee(Guarantee):
     def distance(self) -> tuple[float, str]:
         """ε and the name of the distance: λ and the dimensions; the ledger keeps the vectors beside it."""
         return self.epsilon, f"lam={self.metric.lam:.17g} dims={self.metric.dim}"
+
+    def projection_factor(self, original: Embedding) -> float | None:
+        """Return how many times longer distances can be here than in the vectors that these are a projection of."""
+        dim = self.embedding.dim
+        if self.embedding.fingerprint != fingerprint_of_projection(original.fingerprint, dim):
+            return None
+        return projection_factor(original, self.metric.lam, dim)
 
     @property
     def euclidean_epsilon(self) -> Bracket:

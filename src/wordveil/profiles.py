@@ -27,8 +27,8 @@ class Profile:
         What it is called, and what it is for.
     most_guessed : float
         The upper limit of S, for English words: how often the best guess of an attacker is right.
-    epsilon, dims, mechanism, embedding
-        The setting.
+    epsilon, dims, mechanism, lam, embedding
+        The setting; `lam` is what the mechanism has.
 
     Examples
     --------
@@ -42,6 +42,7 @@ class Profile:
     epsilon: float
     dims: int
     mechanism: str = "laplace"
+    lam: float = 0.0
     embedding: str = DEFAULT_NAME
 
     def load(self, *, device: DeviceName = "cpu") -> Mechanism:

@@ -2,6 +2,7 @@
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Final
 
 from wordveil.intervals import Share
 
@@ -9,11 +10,15 @@ __all__ = [
     "at_least",
     "at_most",
     "factor",
+    "odds_limit",
     "percent",
     "percent_range",
     "significant_above",
     "significant_below",
 ]
+
+
+_NO_PROTECTION: Final = math.log(10.0) * 300.0  # odds of 10^300 to 1: a number that nobody reads
 
 
 def at_most(number: float, digits: int = 1) -> str:
@@ -73,7 +78,20 @@ def factor(exponent: float) -> str:
         return at_most(value, 1 if value < 10.0 else 0)
     if exponent < math.log(1e6):
         return at_most(math.exp(exponent), 0)
-    return f"10^{at_most(exponent / math.log(10.0))}"
+    return f"10^{at_most(exponent / math.log(10.0))}" if exponent < _NO_PROTECTION else "no protection"
+
+
+def odds_limit(exponent: float) -> str:
+    """Return by how much odds can change, as the end of a sentence.
+
+    Examples
+    --------
+    >>> odds_limit(3.0), odds_limit(41.0)
+    ('by a factor of 21 at most', 'by a factor of over a million: taken alone, no protection')
+    """
+    if exponent < math.log(1e6):
+        return f"by a factor of {factor(exponent)} at most"
+    return "by a factor of over a million: taken alone, no protection"
 
 
 def percent(share: float, *, down: bool = False) -> str:

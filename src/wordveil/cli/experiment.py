@@ -21,6 +21,7 @@ from wordveil.cli.options import (
     chosen_device,
     make_layout,
 )
+from wordveil.cli.setting import ChosenProfile, chosen_profile
 from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.engines.local import checked_workers
@@ -68,12 +69,15 @@ TextSeed = Annotated[
 Out = Annotated[
     Path | None, typer.Option(help="Write the tables, the figures and an HTML page to this folder.")
 ]
+_SET_BY_PROFILE: Final = ("embedding", "epsilons", "lams", "dims")
 EPSILONS: Final = "1,5,10,20,40"
 LAMS: Final = "0,0.25,0.5,0.75,1"
 
 
 @app.command()
 def privacy(
+    context: typer.Context,
+    profile: ChosenProfile = None,
     embedding: EmbeddingName = DEFAULT_NAME,
     epsilons: Epsilons = EPSILONS,
     lams: Lams = LAMS,
@@ -98,6 +102,9 @@ def privacy(
     as_json: Json = False,
 ) -> None:
     """N_w and S_w over ε and λ for all words of a vocabulary: means, percentiles, and the paper's claims."""
+    if ready := chosen_profile(context, profile, _SET_BY_PROFILE):
+        embedding, epsilons, lams = ready.embedding, str(ready.epsilon), str(ready.lam)
+        dims = str(ready.dims)
     grid = Grid(parse_numbers(epsilons, "epsilons"), parse_numbers(lams, "lams"), draws, eta, seed)
     check_folder(out)
     search_device = chosen_device(device)
@@ -122,6 +129,7 @@ def privacy(
 
 @app.command()
 def density(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Texts: a table, or one text per line.")],
     text: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Which column; may be repeated.")
@@ -130,6 +138,7 @@ def density(
     delimiter: Delimiter = None,
     no_header: NoHeader = False,
     no_quotes: NoQuotes = False,
+    profile: ChosenProfile = None,
     embedding: EmbeddingName = DEFAULT_NAME,
     epsilon: Annotated[float, typer.Option(help="ε of the figure.")] = 10.0,
     draws: Annotated[int, typer.Option(metavar="N", help="How often to draw each word of the figure.")] = 100,
@@ -142,6 +151,8 @@ def density(
     as_json: Json = False,
 ) -> None:
     """How densely the words of some texts lie: the table of the paper's appendix. Never prints a text."""
+    if ready := chosen_profile(context, profile, ("embedding", "epsilon")):
+        embedding, epsilon = ready.embedding, ready.epsilon
     grid = Grid((epsilon,), (0.0, 1.0), draws, seed=seed)
     name = "standard input" if str(file) == "-" else file.name
     check_whole(words, "words", "density", 1)
@@ -174,6 +185,7 @@ def density(
 
 @app.command("utility")
 def utility_(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Labelled texts: CSV, TSV or JSON Lines.")],
     text: Annotated[str | None, typer.Option(metavar="COLUMN", help="Which column holds the text.")] = None,
     label: Annotated[str | None, typer.Option(metavar="COLUMN", help="Which column holds the label.")] = None,
@@ -188,6 +200,7 @@ def utility_(
     test: Annotated[
         Literal["perturbed", "clean"], typer.Option(help="Which text the classifier is tested on.")
     ] = "perturbed",
+    profile: ChosenProfile = None,
     embedding: EmbeddingName = DEFAULT_NAME,
     epsilons: Epsilons = EPSILONS,
     lams: Lams = "0,0.5,1",
@@ -202,6 +215,9 @@ def utility_(
 ) -> None:
     """How well classifiers learn from perturbed text. Prints scores, never a text."""
     check_folder(out)
+    if ready := chosen_profile(context, profile, _SET_BY_PROFILE):
+        embedding, epsilons, lams = ready.embedding, str(ready.epsilon), str(ready.lam)
+        dims = ready.dims
     data = load_labelled(file, text, label, positive, make_layout(format, delimiter, no_header, no_quotes))
     all_axes = load_embedding(embedding)
     vectors = all_axes if dims is None else all_axes.project(dims)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 from rich.text import Text
 
-from wordveil.cli.config import Config, is_from_file
+from wordveil.cli.config import Config, is_written
 from wordveil.cli.console import output
 from wordveil.cli.inputs import opened
 from wordveil.cli.options import (
@@ -25,7 +25,6 @@ from wordveil.cli.options import (
     NoHeader,
     NoQuotes,
     make_layout,
-    mechanism_of,
 )
 from wordveil.cli.policy_options import (
     Bag,
@@ -40,16 +39,28 @@ from wordveil.cli.policy_options import (
     UnsafeSeed,
     make_policy,
 )
+from wordveil.cli.setting import (
+    ChosenProfile,
+    Frequencies,
+    FrequenciesArePublic,
+    OptionalEpsilon,
+    Watch,
+    chosen_prior,
+    chosen_setting,
+    watched_topics,
+)
 from wordveil.embedding import Embedding, load_embedding, open_store
 from wordveil.embedding.catalog import DEFAULT_NAME, entries
 from wordveil.embedding.fingerprint import fingerprint_of_projection
 from wordveil.errors import FormatError, ParameterError, PrivacyWarning, check_whole
-from wordveil.evaluation.strength import strength
+from wordveil.evaluation.linkage import measure_linkage
+from wordveil.exposure import Exposure
 from wordveil.mechanisms import mechanism_names
-from wordveil.perturber import Perturber
-from wordveil.report.explanation import explain_setting, setting_facts, text_facts, word_facts
+from wordveil.perturber import Perturber, warn_if_weak
+from wordveil.report.explanation import explain_setting
 from wordveil.report.released import Released, read_manifest
 from wordveil.report.released_explanation import explain_manifest, recompute
+from wordveil.report.setting_facts import setting_facts, text_facts, word_facts
 from wordveil.runs.manifest import SEEDED
 from wordveil.tables import Layout, open_table
 
@@ -58,10 +69,6 @@ __all__ = ["explain"]
 _WITH_MANIFEST: Final = ("manifest", "embedding", "as_json")
 _OF_TABLES: Final = ("text", "format", "delimiter", "no_header", "no_quotes")
 
-_Epsilon = Annotated[
-    float | None,
-    typer.Option("--epsilon", help="ε, per unit of distance: smaller is more private. No default."),
-]
 _Manifest = Annotated[
     Path | None,
     typer.Option(
@@ -73,16 +80,25 @@ _File = Annotated[
     str | None,
     typer.Option(help="Add up what is promised for the texts of this file; - is a pipe, one text per line."),
 ]
+_Linkage = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Measure how often a private text of this file is traced back to its original. Private.",
+    ),
+]
 _Columns = Annotated[
     list[str] | None,
-    typer.Option(help="Which column of --file; may be repeated.", metavar="COLUMN"),
+    typer.Option(help="Which column of --file and --linkage; may be repeated.", metavar="COLUMN"),
 ]
+_Full = Annotated[bool, typer.Option("--full", help="Also print the promise exactly, in all its numbers.")]
 _Draws = Annotated[int, typer.Option(help="How often to draw for --word.", metavar="N")]
 
 
 def explain(
     context: typer.Context,
-    epsilon: _Epsilon = None,
+    profile: ChosenProfile = None,
+    epsilon: OptionalEpsilon = None,
     lam: Lam = None,
     dims: Dims = None,
     mechanism: MechanismOption = "mahalanobis",
@@ -91,12 +107,14 @@ def explain(
     manifest: _Manifest = None,
     word: _Word = None,
     file: _File = None,
+    linkage: _Linkage = None,
     text: _Columns = None,
     format: FormatOption = None,
     delimiter: Delimiter = None,
     no_header: NoHeader = False,
     no_quotes: NoQuotes = False,
     draws: _Draws = 1000,
+    full: _Full = False,
     as_json: Json = False,
     config: Config = None,  # noqa: ARG001  # its callback reads it
     pad_to: PadTo = None,
@@ -109,15 +127,17 @@ def explain(
     unsafe_exempt: UnsafeExempt = None,
     unsafe_keep_nulls: UnsafeKeepNulls = False,
     unsafe_seed: UnsafeSeed = None,
+    frequencies: Frequencies = None,
+    frequencies_are_public: FrequenciesArePublic = False,
+    watch: Watch = None,
 ) -> None:
-    """Say in plain words what a setting or a manifest promises, and what it does not.
+    """Say in plain words what a setting or a manifest is worth, and what it does not protect.
 
     The setting is given by the same options as for perturb, or by the same settings file.
     """
     if manifest is not None:
         _explain_manifest(context, manifest, embedding, as_json)
         return
-    epsilon = _required(epsilon)
     policy = make_policy(
         pad_to=pad_to,
         bag=bag,
@@ -129,43 +149,43 @@ def explain(
         unsafe_exempt=unsafe_exempt,
         unsafe_keep_nulls=unsafe_keep_nulls,
     )
-    layout = _layout(context, file, make_layout(format, delimiter, no_header, no_quotes))
-    vectors = load_embedding(embedding)
-    chosen = mechanism_of(context, mechanism, vectors, epsilon, lam=lam, dims=dims, options=option or ())
-    perturber = Perturber(chosen, policy)
-    facts = _facts(perturber, vectors, unsafe_seed)
-    if word is not None:
-        facts["word"] = word_facts(chosen, word, draws, vectors)
-    if file is not None:
-        facts["file"] = text_facts(perturber, _texts(file, text or [], layout), file)
-    _show(perturber, vectors, facts, as_json)
-
-
-def _required(epsilon: float | None) -> float:
-    if epsilon is None:
-        raise ParameterError("Missing option '--epsilon', or '--manifest'. Hint: ε has no default.")
-    return epsilon
-
-
-def _layout(context: typer.Context, file: str | None, layout: Layout) -> Layout:
-    """Return the layout; refuse options about a file on a command line that names none."""
-    if file is None and any(_is_written(context, name) for name in _OF_TABLES):
-        raise ParameterError("--text and the options of a table are for --file. Hint: --file FILE.")
-    return layout
-
-
-def _facts(perturber: Perturber, vectors: Embedding, unsafe_seed: int | None) -> dict[str, Any]:
-    facts = setting_facts(perturber, vectors)
+    layout = _layout(context, file, linkage, make_layout(format, delimiter, no_header, no_quotes))
+    setting = chosen_setting(
+        context,
+        profile=profile,
+        epsilon=epsilon,
+        lam=lam,
+        dims=dims,
+        mechanism=mechanism,
+        options=option,
+        embedding=embedding,
+    )
+    perturber = Perturber(setting.mechanism, policy)
+    prior = chosen_prior(setting.mechanism.embedding, frequencies, frequencies_are_public)
+    topics = watched_topics(watch)
+    exposure = warn_if_weak(perturber, prior)
+    facts = setting_facts(perturber, setting.vectors, exposure, topics)
     if unsafe_seed is not None:
         check_whole(unsafe_seed, "unsafe_seed", "explain", 0)
         facts["guarantee"]["void"] = SEEDED
-    return facts
+    if word is not None:
+        facts["word"] = word_facts(setting.mechanism, word, draws, prior)
+    if file is not None:
+        facts["file"] = text_facts(perturber, _texts(file, text or [], layout), file)
+    if linkage is not None:
+        facts["linkage"] = measure_linkage(perturber, _texts(linkage, text or [], layout)).to_dict()
+    _show(perturber, setting.vectors, exposure, facts, full=full, as_json=as_json)
 
 
-def _is_written(context: typer.Context, name: str) -> bool:
-    """Say whether an option is on the command line."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name != "DEFAULT" and not is_from_file(context, name)
+def _layout(context: typer.Context, file: str | None, linkage: str | None, layout: Layout) -> Layout:
+    """Return the layout; refuse options about a file on a command line that names none."""
+    if file == linkage == "-":
+        raise ParameterError("--file and --linkage can't both be standard input. Hint: name a file.")
+    if file is None and linkage is None and any(is_written(context, name) for name in _OF_TABLES):
+        raise ParameterError(
+            "--text and the options of a table are for --file and --linkage. Hint: --file FILE."
+        )
+    return layout
 
 
 def _texts(file: str, columns: list[str], layout: Layout) -> Iterator[str | None]:
@@ -177,19 +197,23 @@ def _texts(file: str, columns: list[str], layout: Layout) -> Iterator[str | None
             yield from chain.from_iterable(chunk.texts.values())
 
 
-def _show(perturber: Perturber, vectors: Embedding, facts: dict[str, Any], as_json: bool) -> None:
-    if warning := strength(perturber.mechanism).warning:
-        warnings.warn(warning, PrivacyWarning, stacklevel=2)
+def _show(
+    perturber: Perturber,
+    vectors: Embedding,
+    exposure: Exposure,
+    facts: dict[str, Any],
+    *,
+    full: bool,
+    as_json: bool,
+) -> None:
     if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps({"headline": exposure.headline} | facts, indent=2, ensure_ascii=False))
     else:
-        output().print(Text(explain_setting(perturber, vectors, facts)))
+        output().print(Text(explain_setting(perturber, vectors, exposure, facts, full=full)))
 
 
 def _explain_manifest(context: typer.Context, path: Path, embedding: str, as_json: bool) -> None:
-    written = [
-        str(option.name) for option in context.command.params if _is_written(context, str(option.name))
-    ]
+    written = [str(option.name) for option in context.command.params if is_written(context, str(option.name))]
     if any(name not in _WITH_MANIFEST for name in written):
         raise ParameterError(
             "--manifest names the whole setting. Hint: use it with --embedding or --json only."

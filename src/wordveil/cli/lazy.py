@@ -26,7 +26,12 @@ COMMANDS: Final = {
     "explain": Command(
         "wordveil.cli.explain",
         "explain",
-        "Say in plain words what a setting or a manifest promises, and what it does not.",
+        "Say in plain words what a setting or a manifest is worth, and what it does not protect.",
+    ),
+    "calibrate": Command(
+        "wordveil.cli.calibrate",
+        "calibrate",
+        "Find the ε at which a setting reaches a goal, with its interval.",
     ),
     "mechanisms": Command(
         "wordveil.cli.mechanisms", "mechanisms", "List the mechanisms, or show one of them in full."

@@ -20,7 +20,6 @@ __all__ = [
     "Device",
     "Dims",
     "EmbeddingName",
-    "Epsilon",
     "FormatOption",
     "Json",
     "Lam",
@@ -33,10 +32,6 @@ __all__ = [
     "mechanism_of",
 ]
 
-Epsilon = Annotated[
-    float,
-    typer.Option("--epsilon", help="ε, per unit of distance: smaller is more private. No default."),
-]
 Lam = Annotated[
     float | None,
     typer.Option(

@@ -14,11 +14,12 @@ from wordveil.errors import ParameterError
 from wordveil.mechanisms import Mechanism
 from wordveil.nearest.devices import DeviceName
 from wordveil.prior import Prior, default_prior, read_counts
-from wordveil.profiles import PROFILES, load_profile
+from wordveil.profiles import PROFILES, Profile, load_profile
 from wordveil.tokens import split
 
 __all__ = [
     "ATTACKER",
+    "HOW_TO_CHOOSE",
     "ChosenProfile",
     "Frequencies",
     "FrequenciesArePublic",
@@ -33,7 +34,7 @@ __all__ = [
 
 ATTACKER: Final = "The attacker"
 _SET_BY_PROFILE: Final = ("epsilon", "lam", "dims", "mechanism", "option", "embedding")
-_HOW_TO_CHOOSE: Final = (
+HOW_TO_CHOOSE: Final = (
     "A setting is missing. Hint: --profile balanced is a start ('gentle' protects less, 'strong' more), or choose "
     "--epsilon yourself: 'wordveil explain' says what one is worth, 'wordveil calibrate' finds one."
 )
@@ -85,17 +86,23 @@ class Setting(NamedTuple):
     vectors: Embedding
 
 
-def chosen_profile(context: typer.Context, profile: str | None, others: Sequence[str]) -> str | None:
-    """Return the profile, unless the command line overrides the settings file; refuse both in one place."""
+def chosen_profile(context: typer.Context, profile: str | None, others: Sequence[str]) -> Profile | None:
+    """Return the profile, unless the command line overrides the settings file; refuse both in one place.
+
+    `others` are the options that the profile sets in this command.
+    """
     if profile is None:
         return None
+    ready = load_profile(profile)
     if is_from_file(context, "profile"):
         if any(is_from_file(context, name) for name in others):
-            raise ParameterError(f"The settings file has a profile, which sets {_listed(others)} too.")
-        return None if any(is_written(context, name) for name in others) else profile
+            raise ParameterError(
+                f"The settings file has a profile, which sets {_listed(others)}. Hint: keep one of them."
+            )
+        return None if any(is_written(context, name) for name in others) else ready
     if any(is_written(context, name) for name in others):
         raise ParameterError(f"--profile sets {_listed(others)}. Hint: leave out the profile, or the others.")
-    return profile
+    return ready
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -116,12 +123,11 @@ def chosen_setting(
     device: DeviceName = "cpu",
 ) -> Setting:
     """Return the setting of a profile, or of the single options."""
-    name = chosen_profile(context, profile, _SET_BY_PROFILE)
-    if name is not None:
-        ready = load_profile(name)
+    ready = chosen_profile(context, profile, _SET_BY_PROFILE)
+    if ready is not None:
         return Setting(ready.load(device=device), load_embedding(ready.embedding))
     if epsilon is None:
-        raise ParameterError(_HOW_TO_CHOOSE)
+        raise ParameterError(HOW_TO_CHOOSE)
     vectors = load_embedding(embedding)
     chosen = mechanism_of(
         context, mechanism, vectors, epsilon, lam=lam, dims=dims, options=options or (), device=device

@@ -5,10 +5,11 @@ from typing import Annotated, Final
 
 import typer
 
-from wordveil.cli.options import EmbeddingName, Epsilon
+from wordveil.cli.options import EmbeddingName
+from wordveil.cli.setting import HOW_TO_CHOOSE, ChosenProfile, OptionalEpsilon, chosen_profile
 from wordveil.embedding import load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
-from wordveil.errors import check_real
+from wordveil.errors import ParameterError, check_real
 from wordveil.noise import check_epsilon
 from wordveil.report.plots import draw_noise
 
@@ -20,8 +21,10 @@ _OTHER_WORDS: Final = 8  # of the vocabulary, if it has none of these; more labe
 
 
 def show_noise(
-    epsilon: Epsilon,
+    context: typer.Context,
     out: Annotated[Path, typer.Option(help="The figure to write: .png or .svg.")],
+    profile: ChosenProfile = None,
+    epsilon: OptionalEpsilon = None,
     lam: Annotated[float, typer.Option(help="λ of the right panel.")] = 1.0,
     axes: Annotated[
         tuple[int, int], typer.Option(help="Which principal axes, counted from the strongest, 1.")
@@ -32,6 +35,11 @@ def show_noise(
     ] = None,
 ) -> None:
     """Draw round and shaped noise at the same ε around real words (Figure 1 of the paper)."""
+    ready = chosen_profile(context, profile, ("epsilon", "embedding"))
+    if ready is not None:
+        epsilon, embedding = ready.epsilon, ready.embedding
+    if epsilon is None:
+        raise ParameterError(HOW_TO_CHOOSE)
     epsilon = check_epsilon(epsilon, "show-noise")
     lam = check_real(lam, "lam", "show-noise", "be in [0, 1]", 0.0, 1.0)
     vectors = load_embedding(embedding)

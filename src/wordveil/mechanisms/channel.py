@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.noise import eigen_noise
 from wordveil.randomness import Stream
 
 if TYPE_CHECKING:
     from wordveil.mechanisms.additive import Mahalanobis
 
-__all__ = ["AdditiveChannel", "Channel"]
+__all__ = ["AdditiveChannel", "Channel", "squared_distances"]
 
 # Squared distances below this part of the largest squares that they can be the difference of may have lost 6 of
 # their 16 digits, so they are computed again from the differences of the coordinates.
@@ -63,28 +64,26 @@ class AdditiveChannel(Channel):
         reach = float(np.abs(places).max()) / float(np.sqrt(scales[0])) * len(scales)
         self._stretch = min(mechanism.epsilon, _LARGEST / max(reach, 1e-100)) / np.sqrt(scales)
 
+    @property
+    def places(self) -> NDArray[np.float64]:
+        """The position of each word in the eigenbasis; the last row is the centroid."""
+        return self._mechanism._places
+
+    def noise(self, size: int, stream: Stream) -> NDArray[np.float64]:
+        """Return noise at the ε of the mechanism, in the eigenbasis."""
+        return eigen_noise(self._mechanism.metric.scales, self._mechanism.epsilon, size, stream)
+
     def observe(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.float64]:
         """Return a noisy vector for each word id."""
         return self._mechanism._noisy_points(ids, stream)
 
     def log_likelihoods(self, seen: NDArray[np.float64], words: slice) -> NDArray[np.float64]:
         """Return -ε·‖φ(u) - v‖_RM for each noisy vector v and each word u."""
-        places = self._mechanism._places
         # Centred, because far from the origin the squares would cancel.
-        points, rows = ((table - places[-1]) * self._stretch for table in (seen, places[words]))
-        left, right = (np.einsum("ij,ij->i", table, table)[:, None] for table in (points, rows))
-        # One product gives all of ‖p‖² - 2p·r + ‖r‖².
-        squares = (
-            np.hstack((points, left, np.ones_like(left)))
-            @ np.hstack((-2.0 * rows, np.ones_like(right), right)).T
-        )
-        limits = _CANCELLED * (left[:, 0] + right.max())
-        for i in np.flatnonzero(squares.min(axis=1) < limits):
-            close = np.flatnonzero(squares[i] < limits[i])
-            differences = rows[close] - points[i]
-            squares[i, close] = np.einsum("ij,ij->i", differences, differences)
+        points, rows = ((table - self.places[-1]) * self._stretch for table in (seen, self.places[words]))
+        squares = squared_distances(points, rows)
         np.sqrt(squares, out=squares)
-        return np.negative(squares, out=squares)
+        return np.asarray(np.negative(squares, out=squares))
 
     def answers(self, seen: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the nearest word of each noisy vector."""
@@ -92,4 +91,25 @@ class AdditiveChannel(Channel):
 
     def of_answers(self, answers: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the vectors of the answers: the noisy vector was nearer to them than to any other word's."""
-        return self._mechanism._places[answers]
+        return self.places[answers]
+
+
+def squared_distances(points: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ‖p - r‖² for all points and rows, which should be centred; small ones are as exact as large ones.
+
+    Examples
+    --------
+    >>> squared_distances(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[3.0, 4.0]]))
+    array([[25.],
+           [ 0.]])
+    """
+    left, right = (np.einsum("ij,ij->i", table, table)[:, None] for table in (points, rows))
+    # One product gives all of ‖p‖² - 2p·r + ‖r‖².
+    augmented = np.hstack((-2.0 * rows, np.ones_like(right), right))
+    squares = np.hstack((points, left, np.ones_like(left))) @ augmented.T
+    limits = _CANCELLED * (left[:, 0] + right.max())
+    for i in np.flatnonzero(squares.min(axis=1) < limits):
+        close = np.flatnonzero(squares[i] < limits[i])
+        differences = rows[close] - points[i]
+        squares[i, close] = np.einsum("ij,ij->i", differences, differences)
+    return np.asarray(squares)

@@ -1,133 +1,148 @@
-"""What a setting promises, in plain words: the facts, and the sentences about them.
+"""What a setting is worth, in plain words, for someone who knows no differential privacy.
 
-Any mechanism can be explained: the facts come from `Guarantee` and `Mechanism.parameters`.
+Any mechanism can be explained: the facts come from `report.setting_facts`.
 """
 
 import textwrap
-from collections.abc import Iterable
 from typing import Any, Final
 
-import numpy as np
-from rich.cells import cell_len
-
 from wordveil.embedding import Embedding
-from wordveil.errors import FormatError
-from wordveil.evaluation.privacy import reference_words, typical_stay, word_statistics
-from wordveil.guarantee import MetricGuarantee
-from wordveil.mechanisms import Laplace, Mahalanobis, Mechanism
-from wordveil.metric import projection_factor
+from wordveil.exposure import Exposure
 from wordveil.perturber import Perturber
-from wordveil.randomness import insecure_stream
-from wordveil.rounding import at_least, at_most, factor
-from wordveil.tokens import split
+from wordveil.profiles import PROFILES
+from wordveil.report.layout import bars, in_columns, in_rows, wrapped
+from wordveil.rounding import at_most, factor, odds_limit, percent
 
-__all__ = [
-    "explain_setting",
-    "in_rows",
-    "setting_facts",
-    "setting_in_words",
-    "text_facts",
-    "word_facts",
-    "wrapped",
-]
+__all__ = ["explain_setting", "setting_in_words"]
 
-_WIDTH: Final = 100
-_BAR: Final = 40
-_NEIGHBOURS: Final = 5
-_MANY_DIMS: Final = 100  # a projection pays above this: at 300 dimensions, see docs/mechanism.md
+_MANY_DIMS: Final = 50  # at equal S, 10 to 15 dimensions keep more of the text (docs/choosing.md)
+_SHOWN_WORDS: Final = 10  # of the watched words, the most exposed
 
 
-def setting_facts(perturber: Perturber, vectors: Embedding) -> dict[str, Any]:
-    """Return what a setting promises; `vectors` are those that the mechanism may use a projection of."""
-    facts: dict[str, Any] = {
-        "setting": perturber.mechanism.setting(),
-        "guarantee": perturber.guarantee.to_dict(),
-        # Only public words are drawn here, so a seed is no secret, and the answer is the same each time.
-        "typical_stay": typical_stay(perturber.mechanism, insecure_stream(0))._asdict(),
-    }
-    promise, dim = perturber.guarantee.word, perturber.mechanism.embedding.dim
-    if dim < vectors.dim and isinstance(promise, MetricGuarantee):
-        facts["projection_factor"] = projection_factor(vectors, promise.metric.lam, dim)
-    return facts
-
-
-def word_facts(mechanism: Mechanism, word: str, draws: int, vectors: Embedding) -> dict[str, Any]:
-    """Return what becomes of a public word, its nearest words, and a dense and a sparse region beside it."""
-    tokens = split(word)
-    folded = tokens[0] if len(tokens) == 1 else word
-    stream = insecure_stream(0)
-    facts = word_statistics(mechanism, folded, draws, stream).to_dict()
-    dense, sparse = reference_words(vectors)
-    return facts | {
-        "neighbours": [
-            {"word": neighbour, "exponent": exponent}
-            for neighbour, exponent in mechanism.guarantee.nearest(folded, _NEIGHBOURS)
-        ],
-        "dense": word_statistics(mechanism, dense, draws, stream, most=1).to_dict(),
-        "sparse": word_statistics(mechanism, sparse, draws, stream, most=1).to_dict(),
-    }
-
-
-def text_facts(perturber: Perturber, texts: Iterable[str | None], name: str) -> dict[str, Any]:
-    """Return what is promised for these texts together; these counts are not for release."""
-    lengths, unknown = [], 0
-    for text in texts:
-        ids = [] if text is None else perturber.tokenizer.ids(text)
-        lengths.append(len(ids))
-        unknown += ids.count(-1)
-    if not lengths:
-        raise FormatError(f"{name}: has no texts.")
-    median, most = float(np.median(lengths)), max(lengths)
-    pad_to = perturber.policy.pad_to
-    worst = perturber.guarantee.word.worst_case.upper
-    perturbed = {"median": median, "most": most} if pad_to is None else {"median": pad_to, "most": pad_to}
-    return {
-        "not_for_release": True,
-        "texts": len(lengths),
-        "words": sum(lengths),
-        "unknown_words": unknown,
-        "words_a_text": {"median": median, "most": most},
-        "worst_case_exponent": {name: length * worst for name, length in perturbed.items()},
-    }
-
-
-def explain_setting(perturber: Perturber, vectors: Embedding, facts: dict[str, Any]) -> str:
+def explain_setting(
+    perturber: Perturber, vectors: Embedding, exposure: Exposure, facts: dict[str, Any], *, full: bool = False
+) -> str:
     """Return the explanation of a setting, with what the facts say about a word and a file."""
-    parts = [_summary(perturber, facts)]
-    if "word" not in facts:
-        parts.append(f"The promise, exactly\n\n{textwrap.indent(str(perturber.guarantee), '  ')}")
-    promise = perturber.guarantee.word
-    if "projection_factor" in facts and isinstance(promise, MetricGuarantee):
-        parts.append(_about_dims(facts["projection_factor"], promise, vectors))
+    parts = [in_rows(_rows(perturber, exposure, facts))]
     if "file" in facts:
         parts.append(_about_file(facts["file"], perturber))
     if "word" in facts:
         parts += _about_word(facts["word"], _symbol(perturber))
-    parts.append(_tips(perturber, vectors))
+    if full:
+        parts.append(f"The promise, exactly\n\n{textwrap.indent(str(perturber.guarantee), '  ')}")
+        if "projection_factor" in facts:
+            parts.append(_about_dims(facts, vectors))
     return "\n\n".join(parts)
 
 
-def _summary(perturber: Perturber, facts: dict[str, Any]) -> str:
-    """Return what somebody who has never heard of differential privacy must know."""
-    stay, near = facts["typical_stay"], perturber.guarantee.word.neighbours[1].median
+def _rows(perturber: Perturber, exposure: Exposure, facts: dict[str, Any]) -> dict[str, str]:
     rows = {
-        "Setting": setting_in_words(facts["setting"]),
+        "Setting": setting_in_words(facts["setting"]) + _profile(facts["setting"], exposure),
+        "In short": exposure.headline,
         "Protected": _protected(perturber),
-        "How strongly": f"at this setting a word comes out unchanged {stay['share']:.1%} of the time "
-        f"(measured on public words; {_interval(stay)}). What is proven is a limit: seeing the output can "
-        "change anyone's odds between a typical word and its nearest neighbour by a factor of "
-        f"{factor(near)} at most.",
+        "How well": _how_well(facts["attacker"]),
+        "Proven": _proven(perturber),
+        "Over words": _spread(facts["spread"]),
+        "Words at risk": _at_risk(facts),
+        "Whole texts": _whole_texts(perturber, facts),
         "Not protected": "; ".join(facts["guarantee"]["not_covered"])
         + ". Each further release of the same text weakens the promise.",
+        "What to do": _advice(perturber, exposure),
     }
     if void := facts["guarantee"].get("void"):
         rows = {"VOID": f"{void}. What follows would hold if the noise were secret."} | rows
-    return in_rows(rows)
+    return rows
 
 
-def in_rows(rows: dict[str, str]) -> str:
-    """Return paragraphs with their names before them."""
-    return "\n".join(wrapped(text, f"{name + ':':15}") for name, text in rows.items())
+def _profile(setting: dict[str, Any], exposure: Exposure) -> str:
+    if not exposure.documented:
+        return ""
+    names = [profile.name for profile in PROFILES.values() if profile.epsilon == setting["epsilon"]]
+    return f" (the profile {names[0]})"
+
+
+def _how_well(attacker: dict[str, Any]) -> str:
+    content, answers = attacker["content_words"], attacker["from_answers_at_least"]
+    bound = "" if content["closed_form"] else "at least "
+    return (
+        f"for words that carry content (all but the 200 most frequent) the best guess is right in {bound}"
+        f"{percent(content['share'])} of cases; {percent(content['guess_without_output'])} by guessing alone. "
+        f"Someone who sees only the private text, as people do, was right in {percent(answers['share'])} of "
+        "cases in a test; a cleverer one may do better."
+    )
+
+
+def _proven(perturber: Perturber) -> str:
+    near = perturber.guarantee.word.neighbours[1].median
+    return (
+        "whatever else someone knows, seeing an output word changes their odds between a typical word and its "
+        f"nearest neighbour {odds_limit(near)}. This limit holds without any assumption; the shares above are "
+        "measured on public words and hold for the attacker who is described."
+    )
+
+
+def _spread(spread: dict[str, Any]) -> str:
+    return (
+        f"in running text, one word in twenty is recognised in {percent(spread['p95'])} of cases or more, half of "
+        f"the words in {percent(spread['p50'])} or more, and one in twenty in {percent(spread['p5'])} or less "
+        f"({spread['words']} words, {spread['draws']} draws each)."
+    )
+
+
+def _at_risk(facts: dict[str, Any]) -> str:
+    words = facts["watched"]
+    if not words:
+        return "the vocabulary has none of the words on sensitive topics that are watched."
+    exposed = sum(word["exposed"] for word in words)
+    shown = ", ".join(f"{word['word']} {word['largest']:.0%}" for word in words[:_SHOWN_WORDS])
+    topics = sorted({word["topic"] for word in words})
+    missing = facts["watched_without_vector"]
+    note = (
+        f" {missing} of your words have no vector, so they are hidden like all unknown words."
+        if missing
+        else ""
+    )
+    counted = {0: "none is", 1: "1 is"}.get(exposed, f"{exposed} are")
+    return (
+        f"of {len(words)} watched words ({', '.join(topics)}), {counted} recognised more than four times out of five, with 95% confidence. "
+        f"The most exposed: {shown}.{note}"
+    )
+
+
+def _whole_texts(perturber: Perturber, facts: dict[str, Any]) -> str:
+    if "linkage" in facts:
+        return str(facts["linkage"]["sentence"])
+    length = "" if perturber.policy.pad_to is not None else "its length and "
+    return (
+        f"whoever has a list of candidate texts can compare {length}all of its words at once, and finds the right one "
+        "far more often than a single word is guessed. --linkage FILE measures this on your texts."
+    )
+
+
+def _advice(perturber: Perturber, exposure: Exposure) -> str:
+    mechanism, policy = perturber.mechanism, perturber.policy
+    tips = []
+    if exposure.documented:
+        tips.append(
+            "--profile strong protects more, --profile gentle keeps more of the text; docs/choosing.md compares them"
+        )
+    else:
+        tips.append("compare this with --profile balanced")
+        if exposure.warning:
+            tips.append("do not release text at this setting")
+        if isinstance(mechanism.parameters().get("epsilon"), float):
+            tips.append("'wordveil calibrate --target-attack 0.3' finds the --epsilon for a goal")
+        if mechanism.embedding.dim > _MANY_DIMS:
+            tips.append("--dims 10 keeps more of the text at the same protection")
+    if policy.pad_to is None:
+        tips.append("--pad-to L hides how long a text is")
+    if not policy.bag:
+        tips.append("--bag hides the order of its words")
+    if policy.unsafe:
+        tips.append("without the unsafe options nothing passes unprotected")
+    tips.append("replace names and numbers that must not leak in any case before you release")
+    tips.append("compare settings by how often a guess is right, never by ε alone")
+    return f"{'; '.join(tips)}."
 
 
 def setting_in_words(setting: dict[str, Any]) -> str:
@@ -163,19 +178,17 @@ def _protected(perturber: Perturber) -> str:
     )
 
 
-def _interval(share: dict[str, Any]) -> str:
-    return f"{at_least(100.0 * share['low'])}% to {at_most(100.0 * share['high'])}%"
-
-
 def _symbol(perturber: Perturber) -> str:
     return "the exponent" if perturber.guarantee.word.distance is None else "ε·d"
 
 
-def _about_dims(most: float, promise: MetricGuarantee, vectors: Embedding) -> str:
+def _about_dims(facts: dict[str, Any], vectors: Embedding) -> str:
+    most, dims = facts["projection_factor"], facts["setting"]["dims"]
+    epsilon = facts["setting"]["epsilon"]
     return wrapped(
-        f"Distances here are those on the {promise.metric.dim} strongest of {vectors.dim} axes. They are at "
-        f"most {at_most(most, 2)} times those in all dimensions at the same λ, so ε = {promise.epsilon:g} "
-        f"here promises at least what ε = {at_most(promise.epsilon * most, 2)} promises there."
+        f"Distances here are those on the {dims} strongest of {vectors.dim} axes. They are at "
+        f"most {at_most(most, 2)} times those in all dimensions at the same λ, so ε = {epsilon:g} "
+        f"here promises at least what ε = {at_most(epsilon * most, 2)} promises there."
     )
 
 
@@ -215,71 +228,8 @@ def _about_word(facts: dict[str, Any], symbol: str) -> list[str]:
     ]
     return [
         f"What happens to '{facts['word']}' in {facts['draws']:,} draws ({facts['distinct_answers']:,} "
-        f"different answers; in brackets 95% intervals)\n{_bars(answers)}",
+        f"different answers; in brackets 95% intervals)\n{bars(answers)}",
         "Its nearest words: by how much the odds between it and them can change at most\n"
-        + _columns(neighbours),
-        f"How often words stay, in dense and sparse regions\n{_bars(regions)}",
+        + in_columns(neighbours),
+        f"How often words stay, in dense and sparse regions\n{bars(regions)}",
     ]
-
-
-def _bars(rows: list[tuple[str, dict[str, Any]]]) -> str:
-    longest = max(row["share"] for _, row in rows) or 1.0
-    return _columns(
-        [
-            (
-                name,
-                f"{row['share']:6.1%} ({_interval(row)})",
-                "█" * max(1, round(_BAR * row["share"] / longest)) if row["share"] else "",
-            )
-            for name, row in rows
-        ]
-    )
-
-
-def _columns(rows: list[tuple[str, str, str]]) -> str:
-    """Return rows of three columns, aligned as a terminal shows them."""
-    widths = [max(cell_len(row[i]) for row in rows) for i in range(2)]
-    return "\n".join(
-        f"  {_padded(first, widths[0])}  {_padded(second, widths[1])}  {third}".rstrip()
-        for first, second, third in rows
-    )
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - cell_len(text))
-
-
-def _tips(perturber: Perturber, vectors: Embedding) -> str:
-    mechanism, policy = perturber.mechanism, perturber.policy
-    epsilon = mechanism.parameters().get("epsilon")
-    than = f" than {epsilon:g}" if isinstance(epsilon, int | float) else ""
-    tips = [f"a smaller --epsilon{than} promises more and changes more words"]
-    if isinstance(mechanism, Mahalanobis):
-        if mechanism.lam < 1.0:
-            option = "--mechanism mahalanobis" if isinstance(mechanism, Laplace) else "--lam 1"
-            tips.append(f"{option} gives words in sparse regions more company, so they stay less often")
-        if mechanism.embedding.dim == vectors.dim > _MANY_DIMS:
-            tips.append("--dims 25 to 100, with a smaller --epsilon, changes words for closer ones")
-    if policy.pad_to is None:
-        tips.append("--pad-to L hides how long a text is")
-    if not policy.bag:
-        tips.append("--bag hides the order of its words")
-    if policy.unsafe:
-        tips.append("without the unsafe options nothing passes unprotected")
-    tips.append("compare settings by how often words stay, never by ε alone")
-    return wrapped(f"What to change: {'; '.join(tips)}.")
-
-
-def wrapped(text: str, name: str = "") -> str:
-    """Return a paragraph of at most 100 characters per line, indented if it has a name before it.
-
-    Options such as --pad-to are not broken at their hyphens.
-    """
-    return textwrap.fill(
-        text,
-        _WIDTH,
-        initial_indent=name,
-        subsequent_indent=" " * len(name),
-        break_on_hyphens=False,
-        break_long_words=False,
-    )

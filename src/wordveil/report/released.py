@@ -9,11 +9,12 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from wordveil.errors import FormatError, sealed
 from wordveil.guarantee import COLUMNS, EMPTY, LENGTH, ORDER, ROW_ORDER
+from wordveil.intervals import Share
 
-__all__ = ["Released", "read_manifest"]
+__all__ = ["Released", "ReleasedGuess", "read_manifest"]
 
 _MOST_BYTES: Final = 16 << 20  # an exempt list can be long; anything larger is another file
-_VERSIONS: Final = (1, 2)
+_VERSIONS: Final = (1, 2, 3)
 _LARGEST: Final = 1e300  # far beyond any real exponent, and a sum of two of them is still finite
 _SHOWN: Final = 400  # characters of one text; those that wordveil writes are shorter
 _SHOWN_ITEMS: Final = 20
@@ -22,6 +23,20 @@ _NAME: Final = re.compile("[a-z0-9_-]{1,100}")
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 _CODE_VERSION: Final = re.compile("[0-9][0-9a-z.+-]{0,40}")
 _SAFE: Final[tuple[object, ...]] = (False, None, [])
+
+
+class ReleasedGuess(NamedTuple):
+    """What a manifest says about the best guess of an attacker."""
+
+    sees: str
+    success: Share
+    alone: float
+    closed_form: bool
+    prior: str
+    prior_fingerprint: str
+    prior_declared_public: bool
+    watched: int
+    exposed: int
 
 
 class Released(NamedTuple):
@@ -39,6 +54,9 @@ class Released(NamedTuple):
     nearest: float
     worst: float
     worst_text: float | None
+    guess: ReleasedGuess | None
+    """The attacker's number; None before version 3."""
+
     not_covered: list[str]
     pad_to: int | None
     bag: bool
@@ -115,6 +133,7 @@ def _checked(facts: dict[str, Any]) -> Released:
         nearest=nearest,
         worst=worst,
         worst_text=_for_texts(promise, policy, worst),
+        guess=_guess(_get(facts, "attacker", dict)) if version > 2 else None,
         not_covered=_not_covered(promise, policy),
         pad_to=None if policy.get("pad_to") is None else _count(policy, "pad_to"),
         bag=_get(policy, "bag", bool),
@@ -126,6 +145,29 @@ def _checked(facts: dict[str, Any]) -> Released:
         together=_shown(_get(earlier, "together", str)) if "together" in earlier else "",
         output=_shown(_get(output, "name", str)),
         sha256=_digest(output, "sha256"),
+    )
+
+
+def _guess(attacker: dict[str, Any]) -> ReleasedGuess:
+    rate, prior = _get(attacker, "best_guess", dict), _get(attacker, "prior", dict)
+    words = _get(attacker, "sensitive_words", dict)
+    success = Share(*(_number(rate, name) for name in ("share", "low", "high")))
+    alone = _number(rate, "guess_without_output")
+    if not success.low <= success.share <= success.high <= 1.0 or alone > 1.0:
+        raise _MalformedError("best_guess")
+    watched, exposed = _count(words, "watched", least=0), _count(words, "exposed", least=0)
+    if exposed > watched:
+        raise _MalformedError("sensitive_words")
+    return ReleasedGuess(
+        sees=_shown(_get(attacker, "sees", str)),
+        success=success,
+        alone=alone,
+        closed_form=_get(rate, "closed_form", bool),
+        prior=_shown(_get(prior, "name", str)),
+        prior_fingerprint=_digest(prior, "fingerprint"),
+        prior_declared_public=_get(prior, "declared_public", bool),
+        watched=watched,
+        exposed=exposed,
     )
 
 

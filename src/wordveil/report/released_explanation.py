@@ -1,18 +1,23 @@
 """What a manifest promises, in plain words. It says no more than the manifest does."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from wordveil.embedding import Embedding
 from wordveil.errors import FormatError, WordveilError
-from wordveil.mechanisms import make_mechanism, mechanism_class, mechanism_names
-from wordveil.report.explanation import in_rows, setting_in_words, wrapped
-from wordveil.report.released import Released
-from wordveil.rounding import at_most, factor
+from wordveil.exposure import knows, measure_exposure
+from wordveil.mechanisms import Mechanism, make_mechanism, mechanism_class, mechanism_names
+from wordveil.prior import Prior
+from wordveil.report.explanation import setting_in_words
+from wordveil.report.layout import in_rows, wrapped
+from wordveil.report.released import Released, ReleasedGuess
+from wordveil.rounding import at_most, odds_limit, percent, percent_range
 
 __all__ = ["explain_manifest", "recompute"]
 
 _TOLERANCE: Final = 1e-6  # far above the rounding of another machine
+_EXPOSED_SLACK: Final = 5  # words near the limit, which another rounding may put on its other side
 
 
 def recompute(released: Released, embedding: Embedding, path: Path) -> bool:
@@ -27,13 +32,44 @@ def recompute(released: Released, embedding: Embedding, path: Path) -> bool:
     chosen = {key: value for key, value in released.setting.items() if key in options}
     try:
         axes = embedding.project(dims) if isinstance(dims, int) and dims < embedding.dim else embedding
-        promise = make_mechanism(name, axes, released.setting.get("epsilon", 0.0), **chosen).guarantee
+        mechanism = make_mechanism(name, axes, released.setting.get("epsilon", 0.0), **chosen)
+        promise = mechanism.guarantee
     except WordveilError:  # parameters that this version does not know, or a plugin that fails
         return False
     too_small = released.worst < promise.worst_case.lower * (1.0 - _TOLERANCE)
     if too_small or released.nearest < promise.neighbours[1].median * (1.0 - _TOLERANCE):
         raise FormatError(f"{path}: promises more than its setting does. Hint: do not rely on it.")
+    if released.guess is not None and not _is_plausible(released.guess, mechanism):
+        raise FormatError(
+            f"{path}: says that less is guessed than is measured here. Hint: do not rely on it."
+        )
     return True
+
+
+def _is_plausible(guess: ReleasedGuess, mechanism: Mechanism) -> bool:
+    """Say whether the attacker's number of a manifest agrees with what is measured here.
+
+    Counts of somebody's own are not here, so what is claimed with them can't be measured again.
+    """
+    priors = (Prior.english, Prior.by_rank, Prior.uniform)
+    known = [prior for prior in (_made(make, mechanism.embedding) for make in priors) if prior is not None]
+    same = [prior for prior in known if prior.fingerprint == guess.prior_fingerprint]
+    if not same:
+        return all(prior.name != guess.prior for prior in known)  # else its counts would be those
+    measured = measure_exposure(mechanism, same[0])
+    return (
+        guess.success.high >= measured.rate.success.low
+        and guess.success.share >= measured.rate.success.low
+        and guess.exposed >= len(measured.exposed) - _EXPOSED_SLACK
+        and guess.watched >= measured.watched
+    )
+
+
+def _made(make: Callable[[Embedding], Prior], embedding: Embedding) -> Prior | None:
+    try:
+        return make(embedding)
+    except WordveilError:  # the counts of English are not installed
+        return None
 
 
 def explain_manifest(released: Released, here: str, registered: bool, recomputed: bool) -> str:
@@ -42,15 +78,15 @@ def explain_manifest(released: Released, here: str, registered: bool, recomputed
     `here` is empty if there are none, and `registered` says whether its mechanism is known here.
     """
     near = (
-        f"seeing the output can change anyone's odds between a typical word and its nearest neighbour by a "
-        f"factor of {factor(released.nearest)} at most, and between any two words by "
-        f"{factor(released.worst)} (an exponent of {at_most(released.worst)}, the ε of local differential "
-        "privacy for one word)."
+        "seeing the output can change anyone's odds between a typical word and its nearest neighbour "
+        f"{odds_limit(released.nearest)}. Between any two words the exponent is at most "
+        f"{at_most(released.worst)}, the ε of local differential privacy for one word."
     )
     rows = {
         "Setting": setting_in_words(released.setting),
         "Protected": _protected(released),
-        "How strongly": near,
+        **_about_guess(released.guess),
+        "Proven": near,
         "Whole texts": _about_texts(released),
         "Not protected": "; ".join([*released.not_covered, *_unsaid(released)])
         + ". Each further release of the same text weakens the promise.",
@@ -84,6 +120,20 @@ def _protected(released: Released) -> str:
         choices = ", ".join(released.unsafe)
         return f"of {names}, only what the unsafe choices ({choices}) do not reveal, see below.{kept}"
     return f"which word was at each place of {names}.{kept}"
+
+
+def _about_guess(guess: ReleasedGuess | None) -> dict[str, str]:
+    if guess is None:
+        return {}
+    cases = f"in {percent(guess.success.share)} of cases ({percent_range(guess.success)})"
+    if not guess.closed_form:
+        cases = f"in {percent_range(guess.success)} of cases (bounds by draws)"
+    public = "" if guess.prior_declared_public else " Nobody declared that prior public."
+    words = f" Of {guess.watched} words on sensitive topics, {guess.exposed} are recognised more than four times out of five."
+    return {
+        "Best guess": f"someone who {knows(guess.prior)}, and {guess.sees}, names the word {cases}; "
+        f"{percent(guess.alone)} by guessing alone. Context can raise this.{words}{public}"
+    }
 
 
 def _about_texts(released: Released) -> str:

@@ -1,0 +1,118 @@
+"""`wordveil calibrate`: finds the ε at which a setting reaches a goal."""
+
+import json
+from typing import Annotated, Any, Final
+
+import typer
+
+from wordveil.cli.options import (
+    Dims,
+    EmbeddingName,
+    Json,
+    Lam,
+    MechanismOption,
+    MechanismOptions,
+    mechanism_of,
+)
+from wordveil.cli.setting import Frequencies, FrequenciesArePublic, chosen_prior
+from wordveil.embedding import Embedding, load_embedding
+from wordveil.embedding.catalog import DEFAULT_NAME
+from wordveil.errors import ParameterError
+from wordveil.evaluation.calibration import Calibration, calibrate_attack, calibrate_unchanged
+from wordveil.exposure import measure_exposure
+from wordveil.mechanisms import Mechanism, make_mechanism
+from wordveil.prior import Prior
+from wordveil.report.calibration_text import calibration_text
+
+__all__ = ["calibrate"]
+
+_LIKE: Final = "--like must be NAME:EPSILON or NAME:EPSILON:DIMS, for example laplace:10 or laplace:6:25."
+
+
+def calibrate(
+    context: typer.Context,
+    target_attack: Annotated[
+        float | None,
+        typer.Option(
+            "--target-attack",
+            metavar="SHARE",
+            help="How often the best guess of an attacker may be right, such as 0.3.",
+        ),
+    ] = None,
+    target_unchanged: Annotated[
+        float | None,
+        typer.Option(
+            "--target-unchanged", metavar="SHARE", help="How many words of the vocabulary stay, such as 0.25."
+        ),
+    ] = None,
+    like: Annotated[
+        str | None,
+        typer.Option(
+            "--like",
+            metavar="NAME:EPSILON[:DIMS]",
+            help="As often as at this setting of a mechanism, with its other options as they are by default.",
+        ),
+    ] = None,
+    lam: Lam = None,
+    dims: Dims = None,
+    mechanism: MechanismOption = "mahalanobis",
+    option: MechanismOptions = None,
+    embedding: EmbeddingName = DEFAULT_NAME,
+    frequencies: Frequencies = None,
+    frequencies_are_public: FrequenciesArePublic = False,
+    as_json: Json = False,
+) -> None:
+    """Find the ε at which a setting reaches a goal, with its interval.
+
+    The goal is one of --target-attack, --target-unchanged and --like. Only public words are drawn.
+    """
+    if sum(goal is not None for goal in (target_attack, target_unchanged, like)) != 1:
+        raise ParameterError("Which goal? Hint: one of --target-attack, --target-unchanged and --like.")
+    vectors = load_embedding(embedding)
+
+    def make(epsilon: float) -> Mechanism:
+        return mechanism_of(context, mechanism, vectors, epsilon, lam=lam, dims=dims, options=option or ())
+
+    prior = chosen_prior(make(1.0).embedding, frequencies, frequencies_are_public)
+    if target_unchanged is not None:
+        result = calibrate_unchanged(make, target_unchanged)
+    else:
+        target = _success_of(like, vectors, prior) if like is not None else target_attack
+        assert target is not None
+        result = calibrate_attack(make, prior, target)
+    _show(make, prior, result, like, unchanged=target_unchanged is not None, as_json=as_json)
+
+
+def _success_of(like: str, vectors: Embedding, prior: Prior) -> float:
+    """Return how often the best guess is right at a setting NAME:EPSILON[:DIMS]."""
+    name, *numbers = like.split(":")
+    try:
+        epsilon, dims = float(numbers[0]), int(numbers[1]) if len(numbers) > 1 else None
+    except (IndexError, ValueError):
+        raise ParameterError(_LIKE) from None
+    if len(numbers) > 2:
+        raise ParameterError(_LIKE)
+    space = vectors if dims is None else vectors.project(dims)
+    rate = measure_exposure(make_mechanism(name, space, epsilon), prior).rate
+    if not rate.exact:
+        raise ParameterError(
+            f"The mechanism '{name}' has no closed form to compare with. Hint: --target-unchanged."
+        )
+    return rate.success.share
+
+
+def _show(
+    make: Any, prior: Prior, result: Calibration, like: str | None, *, unchanged: bool, as_json: bool
+) -> None:
+    mechanism = make(result.low)
+    exposure = measure_exposure(mechanism, prior)
+    if as_json:
+        facts = result.to_dict() | {
+            "goal": "unchanged" if unchanged else "attack",
+            "like": like,
+            "setting": mechanism.setting(),
+            "attacker": exposure.to_dict(),
+        }
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        return
+    typer.echo(calibration_text(mechanism, exposure, result, unchanged=unchanged))

@@ -1,0 +1,183 @@
+"""Finds the ε at which a setting reaches a goal: how often a guess is right, or how many words stay."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.attacker import guess_rate, in_row_blocks, word_blocks
+from wordveil.errors import ParameterError, check_real
+from wordveil.evaluation.privacy import typical_stay
+from wordveil.intervals import Share
+from wordveil.mechanisms import Mechanism
+from wordveil.mechanisms.channel import AdditiveChannel, squared_distances
+from wordveil.prior import Prior
+from wordveil.randomness import insecure_stream
+
+__all__ = ["Calibration", "calibrate_attack", "calibrate_unchanged"]
+
+MakeMechanism = Callable[[float], Mechanism]
+"""Makes the mechanism of a setting with that ε."""
+
+_DRAWS: Final = 2000
+_SMALLEST, _LARGEST = 1e-6, 1e12  # far outside of what any vectors need; between them every share is reached
+_STEP: Final = 4.0
+_TOLERANCE: Final = 0.005  # of ε: a tenth of its usual interval
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The ε at which a share is reached.
+
+    Attributes
+    ----------
+    epsilon, low, high : float
+        ε, and its 95% interval: at `low` the share is at most the target, with 97.5% confidence.
+    target : float
+        The share that was asked for.
+    reached : Share
+        The share at ε.
+    """
+
+    epsilon: float
+    low: float
+    high: float
+    target: float
+    reached: Share
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the same facts as plain JSON values."""
+        return {
+            "epsilon": self.epsilon,
+            "low": self.low,
+            "high": self.high,
+            "target": self.target,
+            "reached": self.reached._asdict(),
+        }
+
+
+def calibrate_attack(make: MakeMechanism, prior: Prior, target: float, *, draws: int = _DRAWS) -> Calibration:
+    """Return the ε at which the best guess of an attacker is right as often as `target`.
+
+    The same words and directions are drawn for every ε, so that the share grows steadily with it.
+
+    Examples
+    --------
+    >>> import wordveil as wv
+    >>> emb = wv.load_embedding().project(5)
+    >>> result = calibrate_attack(lambda e: wv.Laplace(emb, e), wv.Prior.english(emb), 0.3, draws=500)
+    >>> result.low < result.epsilon < result.high, abs(result.reached.share - 0.3) < 0.01
+    (True, True)
+    """
+    target = check_real(target, "target_attack", "calibrate", "be in (0, 1)", 1e-9, 1.0 - 1e-9)
+    if target <= prior.guess:
+        raise ParameterError(
+            f"A guess is right in {prior.guess:.1%} of cases without any output. Hint: a larger --target-attack."
+        )
+
+    def measure(epsilon: float) -> Share:
+        rate = guess_rate(make(epsilon), prior, draws=draws)
+        if not rate.exact:
+            raise ParameterError(
+                "This mechanism has no closed form, so the attacker's number is only bounded. "
+                "Hint: --target-unchanged."
+            )
+        return rate.success
+
+    return _solved(measure, target)
+
+
+def calibrate_unchanged(make: MakeMechanism, target: float, *, draws: int = _DRAWS) -> Calibration:
+    """Return the ε at which that share of the words of the vocabulary stays.
+
+    For additive noise with the nearest word one pass gives the share at every ε; else ε is searched for.
+
+    Examples
+    --------
+    >>> import wordveil as wv
+    >>> emb = wv.load_embedding().project(5)
+    >>> result = calibrate_unchanged(lambda e: wv.Laplace(emb, e), 0.25)
+    >>> result.low < result.epsilon < result.high
+    True
+    """
+    target = check_real(target, "target_unchanged", "calibrate", "be in (0, 1)", 1e-9, 1.0 - 1e-9)
+    mechanism = make(1.0)
+    if not isinstance(mechanism.valid_channel(), AdditiveChannel):
+        return _solved(lambda epsilon: typical_stay(make(epsilon), insecure_stream(0)), target)
+    from scipy.stats import binom
+
+    critical = np.sort(critical_epsilons(mechanism, draws))
+    places = [binom.ppf(share, draws, target) for share in (0.025, 0.975)]
+    low, epsilon, high = (
+        float(critical[int(np.clip(place, 0, draws - 1))])
+        for place in (places[0], math.ceil(draws * target) - 1, places[1])
+    )
+    if not math.isfinite(epsilon):
+        raise ParameterError("So many words never stay, because other words have the same vectors.")
+    share = float((critical <= epsilon).mean())
+    return Calibration(epsilon, low, high, target, Share(share, *(place / draws for place in places)))
+
+
+def critical_epsilons(mechanism: Mechanism, draws: int) -> NDArray[np.float64]:
+    """Return the smallest ε at which each of some random words stays, given the direction of its noise.
+
+    With Z the noise at ε = 1, w stays at ε if no word u is nearer: ε ≥ 2⟨φ(u) - φ(w), Z⟩ / ‖φ(u) - φ(w)‖² for all u
+    with another vector. Of equal vectors the lowest index is answered, so the others never stay.
+    """
+    stream = insecure_stream(0)
+    count = len(mechanism.embedding)
+    ids = stream.integers(count, (draws,))
+    channel = mechanism.valid_channel()
+    assert isinstance(channel, AdditiveChannel)
+    rows = channel.places - channel.places[-1]
+    noise = channel.noise(draws, stream)
+    critical = np.zeros(draws)
+
+    def measure(block: slice) -> None:
+        own = rows[ids[block]]
+        along = np.einsum("ij,ij->i", own, noise[block])
+        for words in word_blocks(count):
+            squares = squared_distances(own, rows[words])
+            with np.errstate(divide="ignore", invalid="ignore"):
+                limits = 2.0 * (noise[block] @ rows[words].T - along[:, None]) / squares
+            earlier = np.arange(words.start, words.stop) < ids[block, None]
+            limits[squares == 0.0] = np.where(earlier, np.inf, -np.inf)[squares == 0.0]
+            np.maximum(critical[block], limits.max(axis=1), out=critical[block])
+
+    in_row_blocks(draws, measure)
+    return critical
+
+
+def _solved(measure: Callable[[float], Share], target: float) -> Calibration:
+    """Return where the share and the two ends of its interval reach the target, by Brent's method in log ε."""
+    known: dict[float, Share] = {}
+
+    def at(log_epsilon: float) -> Share:
+        if log_epsilon not in known:
+            known[log_epsilon] = measure(math.exp(log_epsilon))
+        return known[log_epsilon]
+
+    low = _root(lambda x: at(x).high, target)
+    middle = _root(lambda x: at(x).share, target)
+    high = _root(lambda x: at(x).low, target)
+    return Calibration(math.exp(middle), math.exp(low), math.exp(high), target, at(middle))
+
+
+def _root(share: Callable[[float], float], target: float) -> float:
+    """Return the log ε at which a share reaches the target."""
+    from scipy.optimize import brentq
+
+    low = 0.0
+    while share(low) > target:
+        low -= math.log(_STEP)
+        if low < math.log(_SMALLEST):
+            raise ParameterError("The target is too close to what every ε reaches. Hint: a larger one.")
+    high = low
+    while share(high) < target:
+        high += math.log(_STEP)
+        if high > math.log(_LARGEST):
+            raise ParameterError("The target is too close to what no ε exceeds. Hint: a smaller one.")
+    return low if low == high else float(brentq(lambda x: share(x) - target, low, high, xtol=_TOLERANCE))

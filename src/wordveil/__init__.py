@@ -2,8 +2,8 @@
 
 The path of one word: `Embedding` takes it to its public vector, `Metric` says what is near, `sample_noise`
 draws noise of that shape, a mechanism adds it and answers with the nearest word, and a `Guarantee` states
-what is promised; `Exposure` says what a guessing attacker gains. `Perturber` does this for all words of a text, by a `Policy`; `perturb_file`,
-`perturb_frame` and `spark.perturb` for all texts of a table.
+what is promised; `Exposure` says what a guessing attacker gains. `Perturber` does this for all words of a
+text, by a `Policy`; `perturb_file`, `perturb_frame` and `spark.perturb` for all texts of a table.
 """
 
 import importlib

@@ -1,9 +1,9 @@
 """S: how often the best guess of a word is right, by someone who knows everything except the noise.
 
-The attacker knows the mechanism and how often words are used (the prior p), and sees the noisy vector v of one
-word. The best guess is the word u with the largest posterior p(u|v) ∝ p(u)·exp(-ε·‖φ(u) - v‖_RM), and it is
-right with probability S = E[max p(u|v)] over words drawn from p. Whatever is computed from v, such as the answer,
-tells no more. What the words beside it tell is not part of S.
+The attacker knows the mechanism and how often words are used (the prior p), and sees the noisy vector v of
+one word. The best guess is the word u with the largest posterior p(u|v) ∝ p(u)·exp(-ε·‖φ(u) - v‖_RM), and it
+is right with probability S = E[max p(u|v)] over words drawn from p. Whatever is computed from v, such as the
+answer, tells no more. What the words beside it tell is not part of S.
 """
 
 import threading
@@ -34,16 +34,15 @@ __all__ = [
 
 _DRAWS: Final = 2000  # the interval of S reaches about 0.03 to each side
 _ANSWER_DRAWS: Final = 4000  # for training and again for testing an attacker who sees only answers
-# Rows and words of one table of log-likelihoods: 4 MB, which stays in the cache. Measured with the default vectors
-# at 10 and 300 dimensions, other shapes of this size and larger tables took up to twice as long.
+# Rows and words of one table of log-likelihoods: 4 MB, which stays in the cache. Measured with the default
+# vectors at 10 and 300 dimensions, other shapes of this size and larger tables took up to twice as long.
 _ROWS: Final = 256
 _WORDS: Final = 2048
-# An attacker who sees only the answer does not know where v was. The likelihood at the answer's own vector is too
-# sure of itself, the more so the more dimensions there are, so it is raised to the best of these powers.
-_POWERS: Final = (1.0, 0.5, 0.25, 0.125, 0.0625)
-_ENOUGH: Final = (
-    5  # draws with one answer before the most frequent word behind them is preferred to the formula
-)
+# An attacker who sees only the answer does not know where v was. The likelihood at the answer's own vector is
+# too sure of itself, the more so the more dimensions there are, so it is raised to the best of these powers.
+_POWERS: Final = (1.0, 0.4, 0.15)
+# Draws with one answer before the most frequent word behind them is preferred to the formula.
+_ENOUGH: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +107,8 @@ def guess_rate(
 ) -> GuessRate:
     """Return how often the best guess of a word is right, by someone who sees what the answer is made from.
 
-    Only public words are drawn, so the fixed seed that is the default gives nothing away, and the result is the
-    same every time.
+    Only public words are drawn, so the fixed seed that is the default gives nothing away, and the result is
+    the same every time.
 
     Examples
     --------
@@ -225,8 +224,8 @@ def guess_from_answers(
 ) -> Share:
     """Return how often a guess is right by someone who sees only the answer: a lower bound.
 
-    The attacker learns from draws of public words which word to guess for each answer, and is tested on other draws.
-    A better attacker may exist.
+    The attacker learns from draws of public words which word to guess for each answer, and is tested on other
+    draws. A better attacker may exist.
 
     Examples
     --------
@@ -284,9 +283,9 @@ def _drawn_answers(
 def _bounds(mechanism: Mechanism, prior: Prior, ids: NDArray[np.int64], stream: Stream) -> Share:
     """Return bounds of S by draws alone: the success of a learned attacker below, the plug-in estimate above.
 
-    The plug-in estimate, the success of the best guesses on the draws that they were learned from, is too large on
-    average, since they fit those draws best. One draw changes it by at most 1/n, so by McDiarmid's inequality it is
-    rarely far below its average.
+    The plug-in estimate, the success of the best guesses on the draws that they were learned from, is too
+    large on average, since they fit those draws best. One draw changes it by at most 1/n, so by McDiarmid's
+    inequality it is rarely far below its average.
     """
     lower = guess_from_answers(mechanism, prior, stream=stream)
     answers = mechanism.perturb_ids(ids, stream=stream)

@@ -22,8 +22,8 @@ __all__ = ["Exposure", "WatchedWord", "knows", "measure_exposure", "watch"]
 _GUESSED: Final = 0.5  # someone who reads every other word can guess many of the rest
 _EXPOSED: Final = 0.8  # a word that is recognised four times out of five is hardly hidden
 _MANY: Final = 0.1  # of the watched words
-# Draws for each watched word. With 25, a word counts as exposed if at most one of them hides it. Words that the
-# first 8 hide more than once get no more: at a sound setting that is most of them.
+# Draws for each watched word. With 25, a word counts as exposed if at most one of them hides it. Words that
+# the first 8 hide more than once get no more: at a sound setting that is most of them.
 _WATCH_DRAWS: Final = 25
 _FIRST_DRAWS: Final = 8
 _DRAWS: Final = 1000  # words of running text: the interval reaches about 0.03 to each side
@@ -108,8 +108,8 @@ class Exposure:
             )
         elif len(self.exposed) > _MANY * self.watched:
             reason = (
-                f"{len(self.exposed)} of {self.watched} words on sensitive topics are recognised more than four "
-                "times out of five"
+                f"{len(self.exposed)} of {self.watched} words on sensitive topics are recognised more than "
+                "four times out of five"
             )
         else:
             return ""

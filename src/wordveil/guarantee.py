@@ -108,7 +108,7 @@ class Guarantee(ABC):
         return _summary(np.array(rows), ranks)
 
     def projection_factor(self, original: Embedding) -> float | None:  # noqa: ARG002  # subclasses use it
-        """Return how many times longer distances can be here than in the vectors that these are a projection of.
+        """Return how many times longer distances can be here than in the vectors they are projected from.
 
         None if these are no projection of them, or if the exponent is not ε times a distance.
         """
@@ -266,7 +266,7 @@ class MetricGuarantee(Guarantee):
         return self.epsilon, f"lam={self.metric.lam:.17g} dims={self.metric.dim}"
 
     def projection_factor(self, original: Embedding) -> float | None:
-        """Return how many times longer distances can be here than in the vectors that these are a projection of."""
+        """Return how many times longer distances can be here than in the vectors they are projected from."""
         dim = self.embedding.dim
         if self.embedding.fingerprint != fingerprint_of_projection(original.fingerprint, dim):
             return None

@@ -1,6 +1,7 @@
 """Ready-made settings for the default vectors, chosen by what the best guess of an attacker gains.
 
-docs/choosing.md shows what each of them is worth. `make bench-profiles` measures it, and a test computes S again.
+docs/choosing.md shows what each of them is worth. `make bench-profiles` measures it, and a test computes S
+again.
 """
 
 import difflib

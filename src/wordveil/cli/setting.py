@@ -1,4 +1,4 @@
-"""The setting that a command line asks for: a profile, or a mechanism with its ε; and the attacker's prior."""
+"""The setting that a command line asks for: a profile or a mechanism with its ε; and the attacker's prior."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,8 +35,8 @@ __all__ = [
 ATTACKER: Final = "The attacker"
 _SET_BY_PROFILE: Final = ("epsilon", "lam", "dims", "mechanism", "option", "embedding")
 HOW_TO_CHOOSE: Final = (
-    "A setting is missing. Hint: --profile balanced is a start ('gentle' protects less, 'strong' more), or choose "
-    "--epsilon yourself: 'wordveil explain' says what one is worth, 'wordveil calibrate' finds one."
+    "A setting is missing. Hint: --profile balanced is a start ('gentle' protects less, 'strong' more), or "
+    "choose --epsilon yourself: 'wordveil explain' says what one is worth, 'wordveil calibrate' finds one."
 )
 
 ChosenProfile = Annotated[
@@ -56,7 +56,8 @@ Frequencies = Annotated[
     typer.Option(
         "--frequencies",
         metavar="FILE",
-        help="How often words are used, which the attacker knows: 'word count' per line (default: in English).",
+        help="How often words are used, which the attacker knows: 'word count' per line "
+        "(default: in English).",
         rich_help_panel=ATTACKER,
     ),
 ]

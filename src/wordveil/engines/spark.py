@@ -78,7 +78,8 @@ def perturb(
     key : RunKey, optional
         For a repeatable experiment; by default a new key from the operating system.
     prior : Prior, optional
-        How often words are used (default: in English). There is a PrivacyWarning if the setting protects little.
+        How often words are used (default: in English). There is a PrivacyWarning if the setting protects
+        little.
     """
     run_key = checked_run_key(perturber, key, "perturb")
     types = library().sql.types

@@ -75,7 +75,8 @@ def calibrate_attack(make: MakeMechanism, prior: Prior, target: float, *, draws:
     target = check_real(target, "target_attack", "calibrate", "be in (0, 1)", 1e-9, 1.0 - 1e-9)
     if target <= prior.guess:
         raise ParameterError(
-            f"A guess is right in {prior.guess:.1%} of cases without any output. Hint: a larger --target-attack."
+            f"A guess is right in {prior.guess:.1%} of cases without any output. "
+            "Hint: a larger --target-attack."
         )
 
     def measure(epsilon: float) -> Share:
@@ -124,8 +125,8 @@ def calibrate_unchanged(make: MakeMechanism, target: float, *, draws: int = _DRA
 def critical_epsilons(mechanism: Mechanism, draws: int) -> NDArray[np.float64]:
     """Return the smallest ε at which each of some random words stays, given the direction of its noise.
 
-    With Z the noise at ε = 1, w stays at ε if no word u is nearer: ε ≥ 2⟨φ(u) - φ(w), Z⟩ / ‖φ(u) - φ(w)‖² for all u
-    with another vector. Of equal vectors the lowest index is answered, so the others never stay.
+    With Z the noise at ε = 1, w stays at ε if no word u is nearer: ε ≥ 2⟨φ(u) - φ(w), Z⟩ / ‖φ(u) - φ(w)‖² for
+    all u with another vector. Of equal vectors the lowest index is answered, so the others never stay.
     """
     stream = insecure_stream(0)
     count = len(mechanism.embedding)
@@ -152,7 +153,7 @@ def critical_epsilons(mechanism: Mechanism, draws: int) -> NDArray[np.float64]:
 
 
 def _solved(measure: Callable[[float], Share], target: float) -> Calibration:
-    """Return where the share and the two ends of its interval reach the target, by Brent's method in log ε."""
+    """Return where the share and both ends of its interval reach the target, by Brent's method in log ε."""
     known: dict[float, Share] = {}
 
     def at(log_epsilon: float) -> Share:

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["AdditiveChannel", "Channel", "squared_distances"]
 
-# Squared distances below this part of the largest squares that they can be the difference of may have lost 6 of
-# their 16 digits, so they are computed again from the differences of the coordinates.
+# Squared distances below this part of the largest squares that they can be the difference of may have lost 6
+# of their 16 digits, so they are computed again from the differences of the coordinates.
 _CANCELLED: Final = 1e-6
-# Coordinates are multiplied by ε, and their squares must be finite. At this size, two words that differ in the
-# last bit of a coordinate have an exponent of 1e124, so that a larger ε would change nothing.
+# Coordinates are multiplied by ε, and their squares must be finite. At this size, two words that differ in
+# the last bit of a coordinate have an exponent of 1e124, so that a larger ε would change nothing.
 _LARGEST: Final = 1e140
 
 
@@ -50,7 +50,7 @@ class Channel(ABC):
 
     @abstractmethod
     def of_answers(self, answers: NDArray[np.int64]) -> NDArray[Any]:
-        """Return what is most plausibly seen where these are the answers, for an attacker who sees only them."""
+        """Return what is most plausibly seen where these are the answers, for attackers who see only them."""
 
 
 class AdditiveChannel(Channel):
@@ -95,7 +95,7 @@ class AdditiveChannel(Channel):
 
 
 def squared_distances(points: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ‖p - r‖² for all points and rows, which should be centred; small ones are as exact as large ones.
+    """Return ‖p - r‖² for all points and rows (centre them); small ones are as exact as large ones.
 
     Examples
     --------

@@ -22,7 +22,8 @@ def calibration_text(
     low = significant_below(result.low)
     rows = {
         "ε": f"{result.epsilon:.3g} ({low} to {significant_above(result.high)}, a 95% interval): "
-        f"there {goal}, at this setting: {setting_in_words(mechanism.setting() | {'epsilon': result.epsilon})}.",
+        f"there {goal}, at this setting: "
+        f"{setting_in_words(mechanism.setting() | {'epsilon': result.epsilon})}.",
         "To be safe": f"--epsilon {low}, the lower end of the interval.",
         "What it is worth": exposure.headline,
         "Proven": "the odds between a typical word and its nearest neighbour change "

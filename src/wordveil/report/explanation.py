@@ -66,26 +66,26 @@ def _how_well(attacker: dict[str, Any]) -> str:
     bound = "" if content["closed_form"] else "at least "
     return (
         f"for words that carry content (all but the 200 most frequent) the best guess is right in {bound}"
-        f"{percent(content['share'])} of cases; {percent(content['guess_without_output'])} by guessing alone. "
-        f"Someone who sees only the private text, as people do, was right in {percent(answers['share'])} of "
-        "cases in a test; a cleverer one may do better."
+        f"{percent(content['share'])} of cases; {percent(content['guess_without_output'])} by guessing "
+        "alone. Someone who sees only the private text, as people do, was right in "
+        f"{percent(answers['share'])} of cases in a test; a cleverer one may do better."
     )
 
 
 def _proven(perturber: Perturber) -> str:
     near = perturber.guarantee.word.neighbours[1].median
     return (
-        "whatever else someone knows, seeing an output word changes their odds between a typical word and its "
-        f"nearest neighbour {odds_limit(near)}. This limit holds without any assumption; the shares above are "
-        "measured on public words and hold for the attacker who is described."
+        "whatever else someone knows, seeing an output word changes their odds between a typical word and "
+        f"its nearest neighbour {odds_limit(near)}. This limit holds without any assumption; the shares "
+        "above are measured on public words and hold for the attacker who is described."
     )
 
 
 def _spread(spread: dict[str, Any]) -> str:
     return (
-        f"in running text, one word in twenty is recognised in {percent(spread['p95'])} of cases or more, half of "
-        f"the words in {percent(spread['p50'])} or more, and one in twenty in {percent(spread['p5'])} or less "
-        f"({spread['words']} words, {spread['draws']} draws each)."
+        f"in running text, one word in twenty is recognised in {percent(spread['p95'])} of cases or more, "
+        f"half of the words in {percent(spread['p50'])} or more, and one in twenty in "
+        f"{percent(spread['p5'])} or less ({spread['words']} words, {spread['draws']} draws each)."
     )
 
 
@@ -104,8 +104,8 @@ def _at_risk(facts: dict[str, Any]) -> str:
     )
     counted = {0: "none is", 1: "1 is"}.get(exposed, f"{exposed} are")
     return (
-        f"of {len(words)} watched words ({', '.join(topics)}), {counted} recognised more than four times out of five, with 95% confidence. "
-        f"The most exposed: {shown}.{note}"
+        f"of {len(words)} watched words ({', '.join(topics)}), {counted} recognised more than four times "
+        f"out of five, with 95% confidence. The most exposed: {shown}.{note}"
     )
 
 
@@ -114,8 +114,8 @@ def _whole_texts(perturber: Perturber, facts: dict[str, Any]) -> str:
         return str(facts["linkage"]["sentence"])
     length = "" if perturber.policy.pad_to is not None else "its length and "
     return (
-        f"whoever has a list of candidate texts can compare {length}all of its words at once, and finds the right one "
-        "far more often than a single word is guessed. --linkage FILE measures this on your texts."
+        f"whoever has a list of candidate texts can compare {length}all of its words at once, and finds the "
+        "right one far more often than a single word is guessed. --linkage FILE measures this on your texts."
     )
 
 
@@ -124,7 +124,8 @@ def _advice(perturber: Perturber, exposure: Exposure) -> str:
     tips = []
     if exposure.documented:
         tips.append(
-            "--profile strong protects more, --profile gentle keeps more of the text; docs/choosing.md compares them"
+            "--profile strong protects more, --profile gentle keeps more of the text; "
+            "docs/choosing.md compares them"
         )
     else:
         tips.append("compare this with --profile balanced")
@@ -229,6 +230,11 @@ def _about_word(facts: dict[str, Any], symbol: str) -> list[str]:
     return [
         f"What happens to '{facts['word']}' in {facts['draws']:,} draws ({facts['distinct_answers']:,} "
         f"different answers; in brackets 95% intervals)\n{bars(answers)}",
+        wrapped(
+            f"Someone who sees more than the answers names '{facts['word']}' in {percent(facts['largest'])} "
+            "of the draws: the most of the best guess by use, the best guess if all words were equally "
+            "frequent, and how often it stays."
+        ),
         "Its nearest words: by how much the odds between it and them can change at most\n"
         + in_columns(neighbours),
         f"How often words stay, in dense and sparse regions\n{bars(regions)}",

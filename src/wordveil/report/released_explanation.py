@@ -129,7 +129,10 @@ def _about_guess(guess: ReleasedGuess | None) -> dict[str, str]:
     if not guess.closed_form:
         cases = f"in {percent_range(guess.success)} of cases (bounds by draws)"
     public = "" if guess.prior_declared_public else " Nobody declared that prior public."
-    words = f" Of {guess.watched} words on sensitive topics, {guess.exposed} are recognised more than four times out of five."
+    words = (
+        f" Of {guess.watched} words on sensitive topics, {guess.exposed} are recognised more than four times "
+        "out of five."
+    )
     return {
         "Best guess": f"someone who {knows(guess.prior)}, and {guess.sees}, names the word {cases}; "
         f"{percent(guess.alone)} by guessing alone. Context can raise this.{words}{public}"

@@ -20,9 +20,9 @@ from wordveil.watched_words import WATCHED_WORDS
 __all__ = ["setting_facts", "text_facts", "word_facts"]
 
 _NEIGHBOURS: Final = 5
-_WATCH_DRAWS: Final = 50  # for each watched word: the interval of its share reaches at most 0.15 to each side
-_SPREAD_WORDS: Final = 200  # drawn by use, so that five of them are above the 95th percentile
-_SPREAD_DRAWS: Final = 25
+_WATCH_DRAWS: Final = 40  # for each watched word: its interval reaches at most 0.16 to each side
+_SPREAD_WORDS: Final = 160  # drawn by use, so that eight of them are above the 95th percentile
+_SPREAD_DRAWS: Final = 20
 
 
 def setting_facts(

@@ -48,7 +48,8 @@ def perturb_frame(
         For a repeatable experiment, `insecure_key`; by default a new key from the operating system. Each
         column has noise of its own, which depends on its name and its texts.
     prior : Prior, optional
-        How often words are used (default: in English). There is a PrivacyWarning if the setting protects little.
+        How often words are used (default: in English). There is a PrivacyWarning if the setting protects
+        little.
 
     Examples
     --------

@@ -69,9 +69,9 @@ demo: $(USER_ENV)/ready ## Set up, and show what wordveil does with the shipped 
 	@rm -rf build/demo && mkdir -p build/demo
 	@$(USER_ENV)/bin/wordveil --version
 	XDG_STATE_HOME=$(CURDIR)/build/demo $(USER_ENV)/bin/wordveil perturb examples/messages.csv build/demo/private.csv \
-		--text message --keep label --epsilon 6 --dims 25
+		--text message --keep label --profile balanced
 	@$(USER_ENV)/bin/python examples/side_by_side.py examples/messages.csv build/demo/private.csv message
-	$(USER_ENV)/bin/wordveil explain --epsilon 6 --dims 25 --file examples/messages.csv --text message
+	$(USER_ENV)/bin/wordveil explain --profile balanced --linkage examples/messages.csv --text message
 
 .PHONY: test
 test: check ## Check format, lint, types and import order, then run the tests with coverage
@@ -119,6 +119,11 @@ bench: $(DEV_ENV)/ready ## Run the benchmarks; they compare within one run
 	$(BIN)/python -m benchmarks.texts
 	$(BIN)/python -m benchmarks.files
 	$(BIN)/python -m benchmarks.sweeping
+
+.PHONY: bench-profiles
+bench-profiles: $(DEV_ENV)/ready ## Measure what the profiles are worth (the tables of docs/choosing.md)
+	$(BIN)/python -m benchmarks.linkage
+	$(BIN)/python -m benchmarks.profiles
 
 .PHONY: bench-gpu
 bench-gpu: $(TORCH_ENV)/ready ## Measure the search on a GPU, and check its answers

@@ -331,5 +331,5 @@ def _verdict(exponent: float) -> str:
         return "That is moderate: close words are hard to tell apart, distant ones are not."
     return (
         "On its own, that is too weak to rely on: the word may be recognised. A smaller ε promises more. How "
-        "often words stay the same can be measured, but is not promised."
+        "often a guess is right can be measured (wordveil explain), but is not promised."
     )

@@ -135,7 +135,9 @@ def largest_posteriors(channel: Channel, seen: NDArray[Any], prior: Prior) -> ND
     result = np.empty(len(seen))
 
     def measure(block: slice) -> None:
-        best, total = np.full(block.stop - block.start, -np.inf), np.zeros(block.stop - block.start)
+        # Finite, because a block in which no word has a share would make it -inf, and the difference NaN.
+        best = np.full(block.stop - block.start, np.finfo(np.float64).min)
+        total = np.zeros(block.stop - block.start)
         for words in word_blocks(len(log_prior)):
             scores = channel.log_likelihoods(seen[block], words)
             scores += log_prior[words]
@@ -232,7 +234,7 @@ def guess_from_answers(
     >>> import wordveil as wv
     >>> emb = wv.load_embedding().project(10)
     >>> share = guess_from_answers(wv.Laplace(emb, epsilon=6.0), wv.Prior.english(emb))
-    >>> 0.2 < share.share < 0.35
+    >>> 0.15 < share.share < 0.3
     True
     """
     draws = check_whole(draws, "draws", "guess_from_answers", 2)

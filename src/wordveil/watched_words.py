@@ -6,7 +6,10 @@ words.
 
 from typing import Final
 
-__all__ = ["WATCHED_WORDS"]
+__all__ = ["WATCHED_WORDS", "YOUR_LIST"]
+
+YOUR_LIST: Final = "your list"
+"""The topic of words that a user watches."""
 
 _TOPICS: Final = {
     "health": """

@@ -21,12 +21,13 @@ from wordveil.errors import ParameterError
 from wordveil.evaluation.calibration import Calibration, calibrate_attack, calibrate_unchanged
 from wordveil.exposure import measure_exposure
 from wordveil.mechanisms import Mechanism, make_mechanism
-from wordveil.prior import Prior
+from wordveil.prior import Prior, default_prior
+from wordveil.profiles import PROFILES
 from wordveil.report.calibration_text import calibration_text
 
 __all__ = ["calibrate"]
 
-_LIKE: Final = "--like must be NAME:EPSILON or NAME:EPSILON:DIMS, for example laplace:10 or laplace:6:25."
+_LIKE: Final = "--like must be a profile, NAME:EPSILON or NAME:EPSILON:DIMS, for example balanced or laplace:10 or laplace:6:25."
 
 
 def calibrate(
@@ -49,8 +50,8 @@ def calibrate(
         str | None,
         typer.Option(
             "--like",
-            metavar="NAME:EPSILON[:DIMS]",
-            help="As often as at this setting of a mechanism, with its other options as they are by default.",
+            metavar="PROFILE|NAME:EPSILON[:DIMS]",
+            help="As often as with this profile, or at this ε of a mechanism with its default options.",
         ),
     ] = None,
     lam: Lam = None,
@@ -84,7 +85,10 @@ def calibrate(
 
 
 def _success_of(like: str, vectors: Embedding, prior: Prior) -> float:
-    """Return how often the best guess is right at a setting NAME:EPSILON[:DIMS]."""
+    """Return how often the best guess is right with a profile, or at a setting NAME:EPSILON[:DIMS]."""
+    if like in PROFILES:
+        profile = PROFILES[like].load()
+        return measure_exposure(profile, default_prior(profile.embedding)).rate.success.share
     name, *numbers = like.split(":")
     try:
         epsilon, dims = float(numbers[0]), int(numbers[1]) if len(numbers) > 1 else None

@@ -16,6 +16,7 @@ from wordveil.nearest.devices import DeviceName
 from wordveil.prior import Prior, default_prior, read_counts
 from wordveil.profiles import PROFILES, Profile, load_profile
 from wordveil.tokens import split
+from wordveil.watched_words import YOUR_LIST
 
 __all__ = [
     "ATTACKER",
@@ -150,4 +151,4 @@ def watched_topics(path: Path | None) -> dict[str, str]:
     if path is None:
         return {}
     words = (split(line) for line in read_word_list(path))
-    return {tokens[0]: "your list" for tokens in words if len(tokens) == 1}
+    return {tokens[0]: YOUR_LIST for tokens in words if len(tokens) == 1}

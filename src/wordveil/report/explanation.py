@@ -12,6 +12,7 @@ from wordveil.perturber import Perturber
 from wordveil.profiles import PROFILES
 from wordveil.report.layout import bars, in_columns, in_rows, wrapped
 from wordveil.rounding import at_most, factor, odds_limit, percent
+from wordveil.watched_words import YOUR_LIST
 
 __all__ = ["explain_setting", "setting_in_words"]
 
@@ -44,6 +45,7 @@ def _rows(perturber: Perturber, exposure: Exposure, facts: dict[str, Any]) -> di
         "Proven": _proven(perturber),
         "Over words": _spread(facts["spread"]),
         "Words at risk": _at_risk(facts),
+        **_your_words(facts),
         "Whole texts": _whole_texts(perturber, facts),
         "Not protected": "; ".join(facts["guarantee"]["not_covered"])
         + ". Each further release of the same text weakens the promise.",
@@ -90,23 +92,29 @@ def _spread(spread: dict[str, Any]) -> str:
 
 
 def _at_risk(facts: dict[str, Any]) -> str:
-    words = facts["watched"]
+    words = [word for word in facts["watched"] if word["topic"] != YOUR_LIST]
     if not words:
         return "the vocabulary has none of the words on sensitive topics that are watched."
     exposed = sum(word["exposed"] for word in words)
-    shown = ", ".join(f"{word['word']} {word['largest']:.0%}" for word in words[:_SHOWN_WORDS])
     topics = sorted({word["topic"] for word in words})
-    missing = facts["watched_without_vector"]
-    note = (
-        f" {missing} of your words have no vector, so they are hidden like all unknown words."
-        if missing
-        else ""
-    )
     counted = {0: "none is", 1: "1 is"}.get(exposed, f"{exposed} are")
     return (
-        f"of {len(words)} watched words ({', '.join(topics)}), {counted} recognised more than four times "
-        f"out of five, with 95% confidence. The most exposed: {shown}.{note}"
+        f"of {len(words)} watched words ({', '.join(topics)}), {counted} recognised more than four times out "
+        f"of five, with 95% confidence. The most exposed: {_most_exposed(words)}."
     )
+
+
+def _your_words(facts: dict[str, Any]) -> dict[str, str]:
+    words = [word for word in facts["watched"] if word["topic"] == YOUR_LIST]
+    missing = facts["watched_without_vector"]
+    sentences = [f"the most exposed of your list: {_most_exposed(words)}."] if words else []
+    if missing:
+        sentences.append(f"{missing} of them have no vector, and are hidden like all unknown words.")
+    return {"Your words": " ".join(sentences)} if sentences else {}
+
+
+def _most_exposed(words: list[dict[str, Any]]) -> str:
+    return ", ".join(f"{word['word']} {word['largest']:.0%}" for word in words[:_SHOWN_WORDS])
 
 
 def _whole_texts(perturber: Perturber, facts: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from wordveil.attacker import guess_rate
 from wordveil.cli.options import (
     Dims,
     EmbeddingName,
@@ -27,7 +28,9 @@ from wordveil.report.calibration_text import calibration_text
 
 __all__ = ["calibrate"]
 
-_LIKE: Final = "--like must be a profile, NAME:EPSILON or NAME:EPSILON:DIMS, for example balanced or laplace:10 or laplace:6:25."
+_LIKE: Final = (
+    "--like must be a profile, NAME:EPSILON or NAME:EPSILON:DIMS, for example balanced or laplace:6:25."
+)
 
 
 def calibrate(
@@ -88,7 +91,7 @@ def _success_of(like: str, vectors: Embedding, prior: Prior) -> float:
     """Return how often the best guess is right with a profile, or at a setting NAME:EPSILON[:DIMS]."""
     if like in PROFILES:
         profile = PROFILES[like].load()
-        return measure_exposure(profile, default_prior(profile.embedding)).rate.success.share
+        return guess_rate(profile, default_prior(profile.embedding)).success.share
     name, *numbers = like.split(":")
     try:
         epsilon, dims = float(numbers[0]), int(numbers[1]) if len(numbers) > 1 else None
@@ -97,7 +100,7 @@ def _success_of(like: str, vectors: Embedding, prior: Prior) -> float:
     if len(numbers) > 2:
         raise ParameterError(_LIKE)
     space = vectors if dims is None else vectors.project(dims)
-    rate = measure_exposure(make_mechanism(name, space, epsilon), prior).rate
+    rate = guess_rate(make_mechanism(name, space, epsilon), prior)
     if not rate.exact:
         raise ParameterError(
             f"The mechanism '{name}' has no closed form to compare with. Hint: --target-unchanged."

@@ -155,12 +155,12 @@ def measure_exposure(mechanism: Mechanism, prior: Prior | None = None) -> Exposu
     ''
     """
     prior = default_prior(mechanism.embedding) if prior is None else prior
-    mechanism_class = type(mechanism)
     key = (
-        f"{mechanism_class.__module__}.{mechanism_class.__qualname__}",
+        type(mechanism),  # not its name: in a notebook, a class is defined again with the same one
         json.dumps(mechanism.setting(), sort_keys=True),
         prior.name,
         prior.fingerprint,
+        prior.declared_public,
     )
     return _exposures.get(mechanism.embedding, key, lambda: _measured(mechanism, prior))
 

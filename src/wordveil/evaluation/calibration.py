@@ -25,6 +25,8 @@ MakeMechanism = Callable[[float], Mechanism]
 _DRAWS: Final = 2000
 _SMALLEST, _LARGEST = 1e-6, 1e12  # far outside of what any vectors need; between them every share is reached
 _STEP: Final = 4.0
+_TOO_SMALL: Final = "The target is too close to what every ε reaches. Hint: a larger one."
+_TOO_LARGE: Final = "The target is too close to what no ε exceeds. Hint: a smaller one."
 _TOLERANCE: Final = 0.005  # of ε: a tenth of its usual interval
 
 
@@ -111,13 +113,18 @@ def calibrate_unchanged(make: MakeMechanism, target: float, *, draws: int = _DRA
     from scipy.stats import binom
 
     critical = np.sort(critical_epsilons(mechanism, draws))
-    places = [binom.ppf(share, draws, target) for share in (0.025, 0.975)]
-    low, epsilon, high = (
-        float(critical[int(np.clip(place, 0, draws - 1))])
-        for place in (places[0], math.ceil(draws * target) - 1, places[1])
-    )
+    # The true ε has B of these below it, B ~ Binomial(draws, target): so the k-th smallest is below if B ≥ k.
+    places = [int(binom.ppf(share, draws, target)) for share in (0.025, 0.975)]
+    smallest = [0.0, *critical.tolist(), math.inf]
+    low, epsilon, high = (smallest[k] for k in (places[0], math.ceil(draws * target), places[1] + 1))
     if not math.isfinite(epsilon):
-        raise ParameterError("So many words never stay, because other words have the same vectors.")
+        raise ParameterError(
+            "So many words never stay, because other words have the same vectors. Hint: a smaller target."
+        )
+    if low == 0.0:
+        raise ParameterError(_TOO_SMALL)
+    if not math.isfinite(high):
+        raise ParameterError(_TOO_LARGE)
     share = float((critical <= epsilon).mean())
     return Calibration(epsilon, low, high, target, Share(share, *(place / draws for place in places)))
 
@@ -175,10 +182,10 @@ def _root(share: Callable[[float], float], target: float) -> float:
     while share(low) > target:
         low -= math.log(_STEP)
         if low < math.log(_SMALLEST):
-            raise ParameterError("The target is too close to what every ε reaches. Hint: a larger one.")
+            raise ParameterError(_TOO_SMALL)
     high = low
     while share(high) < target:
         high += math.log(_STEP)
         if high > math.log(_LARGEST):
-            raise ParameterError("The target is too close to what no ε exceeds. Hint: a smaller one.")
+            raise ParameterError(_TOO_LARGE)
     return low if low == high else float(brentq(lambda x: share(x) - target, low, high, xtol=_TOLERANCE))

@@ -158,7 +158,7 @@ def faults_of(stop: Stop, code: int) -> list[str]:
     foreign = [
         line
         for line in stop.errors.splitlines()
-        if not line.startswith(("wordveil: ", "note: ", "strength: "))
+        if not line.startswith(("wordveil: ", "note: ", "Someone who "))
     ]
     if foreign:
         faults.append(f"standard error: {foreign[:3]}")

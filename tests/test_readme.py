@@ -92,5 +92,5 @@ def test_commands_run(command: str, folder: Path) -> None:
     assert not [
         line
         for line in done.stderr.splitlines()
-        if "warning: This content is released again" not in line and not line.startswith("strength: ")
+        if "warning: This content is released again" not in line and not line.startswith("Someone who ")
     ]

@@ -15,7 +15,7 @@ from wordveil.errors import ParameterError, UnknownNameError, check_whole
 from wordveil.metric import Bracket, Metric, projection_factor
 from wordveil.neighbours import neighbour_distances, sample_ids
 from wordveil.noise import check_epsilon
-from wordveil.rounding import at_least, at_most, factor, significant_above, significant_below
+from wordveil.rounding import at_least, at_most, factor, has_limit, significant_above, significant_below
 
 __all__ = ["COLUMNS", "EMPTY", "LENGTH", "ORDER", "ROW_ORDER", "Exponents", "Guarantee", "MetricGuarantee"]
 
@@ -177,9 +177,10 @@ class Guarantee(ABC):
 
     def _example(self) -> str:
         typical = self.neighbours[1].median
+        limit = f"are at most {factor(typical)} to 1" if has_limit(typical) else "have no limit of any use"
         return _wrapped(
             "Suppose someone considers a typical word and its nearest neighbour equally likely. After "
-            f"seeing the output, their odds are at most {factor(typical)} to 1. {_verdict(typical)}"
+            f"seeing the output, their odds {limit}. {_verdict(typical)}"
         )
 
     def _sums(self) -> str:

@@ -23,7 +23,7 @@ from wordveil.text_guarantee import TextGuarantee
 from wordveil.tokens import RULE_FINGERPRINT, Tokenizer, check_text
 from wordveil.unsafe_layouts import UnsafeLayouts
 
-__all__ = ["Perturber", "PrivateReport", "checked_run_key", "warn_if_weak"]
+__all__ = ["Perturber", "PrivateReport", "check_prior", "checked_run_key", "warn_if_weak"]
 
 # Words per search: far more than a search needs to run at full speed, and only a few MB of ids and words.
 _BLOCK_TOKENS: Final = 1 << 16
@@ -107,6 +107,7 @@ class Perturber:
         >>> 0.2 < exposure.rate.success.share < 0.4
         True
         """
+        check_prior(self, prior, "exposure")
         return measure_exposure(self.mechanism, prior)
 
     @classmethod
@@ -225,10 +226,20 @@ def checked_run_key(perturber: object, key: RunKey | None, owner: str, *, stackl
     return key
 
 
+def check_prior(perturber: Perturber, prior: Prior | None, owner: str) -> None:
+    """Refuse a prior that is none, or of another vocabulary, before any work is done."""
+    if prior is None:
+        return
+    if not isinstance(prior, Prior):
+        raise parameter_error("prior", owner, "be a Prior", prior)
+    if len(prior.shares) != len(perturber.mechanism.embedding) + 1:
+        raise ParameterError(
+            f"The 'prior' parameter of {owner} must be made from the vectors of the perturber."
+        )
+
+
 def warn_if_weak(perturber: Perturber, prior: Prior | None, *, stacklevel: int = 4) -> Exposure:
     """Return what the setting is worth, with a PrivacyWarning if it protects little."""
-    if prior is not None and not isinstance(prior, Prior):
-        raise parameter_error("prior", "perturb", "be a Prior", prior)
     exposure = perturber.exposure(prior)
     if exposure.warning:
         warnings.warn(exposure.warning, PrivacyWarning, stacklevel=stacklevel)

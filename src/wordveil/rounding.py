@@ -10,6 +10,7 @@ __all__ = [
     "at_least",
     "at_most",
     "factor",
+    "has_limit",
     "odds_limit",
     "percent",
     "percent_range",
@@ -70,15 +71,20 @@ def factor(exponent: float) -> str:
 
     Examples
     --------
-    >>> factor(0.5), factor(3.0), factor(41.0)
-    ('1.7', '21', '10^17.9')
+    >>> factor(0.5), factor(3.0), factor(41.0), factor(1e9)
+    ('1.7', '21', '10^17.9', 'no protection')
     """
     if exponent < math.log(100.0):
         value = math.exp(exponent)
         return at_most(value, 1 if value < 10.0 else 0)
     if exponent < math.log(1e6):
         return at_most(math.exp(exponent), 0)
-    return f"10^{at_most(exponent / math.log(10.0))}" if exponent < _NO_PROTECTION else "no protection"
+    return f"10^{at_most(exponent / math.log(10.0))}" if has_limit(exponent) else "no protection"
+
+
+def has_limit(exponent: float) -> bool:
+    """Say whether exp(exponent) is a limit that means anything."""
+    return exponent < _NO_PROTECTION
 
 
 def odds_limit(exponent: float) -> str:

@@ -13,13 +13,14 @@ SCRIPT = shutil.which("wordveil", path=str(Path(sys.executable).parent)) or "wor
 CSV = "id,message,label\n4711,Book a flight to Zanzibar,ham\n4712,tea at noon,spam\n"
 
 # At this ε the small vocabulary stays as it is, and the command says what that is worth.
-STRENGTH = (
-    "strength: 100.0% of public words come out unchanged (99.8% to 100.0%, measured); proven: "
-    "exp(843,733,039.6) at most between a typical word and its nearest one"
+HEADLINE = (
+    "Someone who knows how often words are used (rank-based: guessed from the order of the vectors), and sees "
+    "the noisy vectors, names the word in 100.0% of cases (98.9% to 100.0%); 13.9% by guessing alone. Context "
+    "can raise this."
 )
 WEAK = (
-    "wordveil: warning: This setting protects next to nothing: 100.0% of public words come out unchanged. "
-    "Hint: a smaller --epsilon; 'wordveil explain' says what a setting does."
+    "wordveil: warning: This setting protects little: the best guess is right in at least 98.9% of cases. "
+    "Hint: --profile balanced, or a smaller --epsilon; 'wordveil explain' shows what a setting does."
 )
 
 

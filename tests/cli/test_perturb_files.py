@@ -12,7 +12,7 @@ import pytest
 from wordveil.cli.main import main
 from wordveil.runs.ledger import Ledger
 
-from .commands import STRENGTH, WEAK, names, perturb, perturb_command, shown_on_a_terminal, without_coverage
+from .commands import HEADLINE, WEAK, names, perturb, perturb_command, shown_on_a_terminal, without_coverage
 
 ORDINARY = (
     (
@@ -27,12 +27,12 @@ ORDINARY = (
 def test_a_table(folder: Path, vectors: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert perturb(vectors, "in.csv", "out.csv", "--text", "message", "--keep", "label") == 0
     captured = capsys.readouterr()
-    assert captured.err == f"note: left out, since not named with --keep: id\n{WEAK}\n"
+    assert captured.err == f"{WEAK}\nnote: left out, since not named with --keep: id\n"
     assert captured.out == (
         "out.csv: 2 rows, 8 words\n"
         "out.csv.manifest.json: what is promised; it may be released\n"
         "out.csv.private.json: counts of the input, not for release\n"
-        f"{STRENGTH}\n"
+        f"{HEADLINE}\n"
     )
     lines = (folder / "out.csv").read_text().splitlines()
     assert lines[0] == "message,label"
@@ -138,12 +138,12 @@ def test_what_is_left_out_is_told_in_few_words(
     columns = ["message", "tab\there", "x" * 50, *(f"c{i}" for i in range(30))]
     (folder / "wide.csv").write_text(",".join(columns) + "\n" + ",".join("tea" for _ in columns) + "\n")
     assert perturb(vectors, "wide.csv", "out.csv", "--text", "message") == 0
-    note, _ = capsys.readouterr().err.splitlines()
+    _, note = capsys.readouterr().err.splitlines()
     assert note == "note: left out, since not named with --keep: 32 columns of 33"
     ordinary = ["message", *(f"text_{w}" for w in ORDINARY)]
     (folder / "wide.csv").write_text(",".join(ordinary) + "\n" + ",".join("tea" for _ in ordinary) + "\n")
     assert perturb(vectors, "wide.csv", "out.csv", "--text", "message", "--force") == 0
-    note, _ = capsys.readouterr().err.splitlines()
+    _, note = capsys.readouterr().err.splitlines()
     assert note.endswith("10 more with names")
 
 

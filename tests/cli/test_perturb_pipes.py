@@ -11,7 +11,7 @@ import pytest
 
 from wordveil.cli.main import main
 
-from .commands import CSV, SCRIPT, STRENGTH, WEAK
+from .commands import CSV, HEADLINE, SCRIPT, WEAK
 
 
 def test_pipes_of_every_format(vectors: str, folder: Path) -> None:
@@ -46,7 +46,7 @@ def test_pipes_of_every_format(vectors: str, folder: Path) -> None:
     )
     assert done.stdout.startswith(b"label\n")
     assert done.stderr.decode().splitlines() == [
-        "note: left out, since not named with --keep: id, message", WEAK, STRENGTH
+        WEAK, "note: left out, since not named with --keep: id, message", HEADLINE
     ]  # fmt: skip
 
 

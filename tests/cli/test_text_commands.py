@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import wordveil as wv
@@ -18,14 +19,14 @@ SECRET = "Zanzibar's patient 4711 has diabetes"
 
 
 def perturb(data: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
-    command = [SCRIPT, "perturb", "-", "-", "--epsilon", "10", *options]
+    command = [SCRIPT, "perturb", "-", "-", "--epsilon", "10", "--dims", "10", *options]
     return subprocess.run(command, input=data, capture_output=True, check=False)
 
 
 def test_a_text_a_line(glove: wv.Embedding) -> None:
     done = perturb("Book a flight!\n\nZoë\r\nno end".encode())
     assert (done.returncode, done.stderr.count(b"\n")) == (0, 1)
-    assert done.stderr.startswith(b"strength: ")
+    assert done.stderr.startswith(b"Someone who knows how often English words are used, and sees ")
     lines = done.stdout.decode().split("\n")
     assert [len(line.split()) for line in lines] == [3, 0, 1, 2, 0]
     assert all(word in glove for line in lines for word in line.split())
@@ -50,7 +51,7 @@ def test_options_reach_the_mechanism(glove: wv.Embedding) -> None:
     perturber = wv.Perturber(wv.Mahalanobis(glove.project(25), 10.0, 0.3), wv.Policy(pad_to=9, bag=True))
     assert done.stdout.decode() == f"{seeded(perturber)}\n"
     laplace = perturb(SECRET.encode(), "--mechanism", "laplace", "--unsafe-seed", "5")
-    assert laplace.stdout.decode() == f"{seeded(wv.Perturber(wv.Laplace(glove, 10.0)))}\n"
+    assert laplace.stdout.decode() == f"{seeded(wv.Perturber(wv.Laplace(glove.project(10), 10.0)))}\n"
 
 
 def test_without_a_seed_no_two_runs_are_alike() -> None:
@@ -64,9 +65,9 @@ def test_what_is_unsafe_is_warned_of_in_one_line(tmp_path: Path) -> None:
         "--unsafe-exempt", str(tmp_path / "stop.txt"),
     )  # fmt: skip
     assert done.returncode == 0
-    warning, strength, _ = done.stderr.split(b"\n")
+    warning, headline, _ = done.stderr.split(b"\n")
     assert warning.startswith(b"wordveil: warning: This policy reveals")
-    assert strength.startswith(b"strength: ")
+    assert headline.startswith(b"Someone who knows ")
     assert b" has Qwxz, " in done.stdout
     assert b"[X]" in perturb(b"qwxz tea", "--unsafe-mask", "[X]").stdout
     assert len(perturb(b"qwxz tea", "--unsafe-drop").stdout.split()) == 1
@@ -108,7 +109,10 @@ def test_bad_input_is_one_line_without_the_text(data: bytes, options: list[str],
 
 def test_epsilon_has_no_default(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["perturb", "-", "-"]) == 2
-    assert "--epsilon" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert error.startswith("wordveil: A setting is missing. Hint: --profile balanced is a start")
+    assert "--epsilon" in error
+    assert error.count("\n") == 1
 
 
 def test_a_seed_is_warned_of() -> None:
@@ -148,68 +152,60 @@ def test_private_text_is_in_no_error_or_trace() -> None:
         assert word.encode() not in done.stderr
 
 
-def test_explain_a_setting(capsys: pytest.CaptureFixture[str], glove: wv.Embedding) -> None:
-    assert main(["explain", "--epsilon", "10", "--lam", "1"]) == 0
-    shown = capsys.readouterr().out
-    for part in (
-        "at most exp(ε·d) times as likely",
-        "its nearest word",
-        "Not protected: the number of words",
-        "What to change",
-    ):
-        assert part in shown
-    promise = wv.Perturber(wv.Mahalanobis(glove, 10.0, 1.0)).guarantee
-    assert str(promise).split() == shown.split("exactly")[1].split("What to change")[0].split()
-
-
 def test_explain_a_word(capsys: pytest.CaptureFixture[str], glove: wv.Embedding) -> None:
-    arguments = ["explain", "--epsilon", "10", "--lam", "0", "--word", "boston", "--draws", "200"]
-    assert main(arguments) == 0
-    shown = capsys.readouterr().out
-    for part in (
-        "What happens to 'boston'",
-        "it stays",
-        "█",
-        "chicago",
-        "in a dense region",
-        "in a sparse region",
-    ):
-        assert part in shown
+    arguments = [
+        "explain",
+        "--epsilon",
+        "10",
+        "--lam",
+        "0",
+        "--dims",
+        "25",
+        "--word",
+        "Boston",
+        "--draws",
+        "200",
+    ]
     assert main([*arguments, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["guarantee"]["epsilon"] == 10.0
-    assert facts["typical_stay"]["share"] == pytest.approx(0.27, abs=0.05)
-    assert "projection_factor" not in facts
-    mechanism = wv.Laplace(glove, 10.0)
-    exponents = [(row["word"], row["exponent"]) for row in facts["word"]["neighbours"]]
-    distances = {
-        w: 10.0 * float(mechanism.metric.distance(glove.vector("boston"), glove.vector(w)))
-        for w, _ in exponents
-    }
-    for word, exponent in exponents:
-        assert exponent == pytest.approx(distances[word], rel=1e-9)
-    closest = sorted(
-        glove.words, key=lambda w: float(((glove.vector("boston") - glove.vector(w)) ** 2).sum())
-    )[1:6]
-    assert [word for word, _ in exponents] == closest
-    assert facts["word"]["dense"]["stays"]["share"] < facts["word"]["sparse"]["stays"]["share"]
+    assert facts["projection_factor"] == 1.0  # at λ = 0 a projection never lengthens a distance
+    axes = glove.project(25)
+    word = facts["word"]
+    assert (word["word"], word["draws"]) == ("boston", 200)
+    assert word["largest"] >= max(word["named"], word["named_if_uniform"]) > 0.3
+    exponents = [(row["word"], row["exponent"]) for row in word["neighbours"]]
+    distances = np.linalg.norm(axes.vectors.astype(float) - axes.vector("boston"), axis=1)
+    closest = [axes.words[i] for i in np.argsort(distances)[1:6]]
+    assert [name for name, _ in exponents] == closest
+    for name, exponent in exponents:
+        assert exponent == pytest.approx(10.0 * distances[axes.ids_of([name])[0]], rel=1e-5)
 
 
-def test_explain_fewer_dimensions(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "--epsilon", "6", "--dims", "25", "--word", "Boston", "--draws", "100"]) == 0
-    assert "2.09 times those in all dimensions" in " ".join(capsys.readouterr().out.split())
+def test_explain_fewer_dimensions(capsys: pytest.CaptureFixture[str], glove: wv.Embedding) -> None:
+    setting = ["--epsilon", "6", "--dims", "25"]
+    assert main(["explain", *setting, "--word", "Boston", "--draws", "100", "--full"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for part in ("What happens to 'boston'", "it stays", "█", "in a dense region", "in a sparse region"):
+        assert part in shown
+    assert "2.09 times those in all dimensions" in shown
+    promise = wv.Perturber(wv.Mahalanobis(glove.project(25), 6.0)).guarantee
+    assert f"The promise, exactly {' '.join(str(promise).split())} Distances here are" in shown
 
 
-def test_explain_a_file_counts_and_quotes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_a_file_counts_and_quotes_nothing(
+    vectors: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "notes.txt"
     path.write_text(f"{SECRET}\ntea\n\n", encoding="utf-8")
-    assert main(["explain", "--epsilon", "10", "--dims", "25", "--file", str(path)]) == 0
+    arguments = ["explain", "--epsilon", "10", "--embedding", vectors, "--file", str(path)]
+    assert main(arguments) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "3 texts of 1 words at the median and 6 at most" in shown
     assert "not for release" in shown
     for word in ("anzibar", "4711", "diabetes"):
         assert word not in shown
-    assert main(["explain", "--epsilon", "10", "--file", str(path), "--json"]) == 0
+    assert main([*arguments, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     worst = facts["guarantee"]["worst_case_exponent"]["upper"]
     facts = facts["file"]

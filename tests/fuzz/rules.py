@@ -15,7 +15,7 @@ __all__ = ["SECRET", "Rules", "check_silent"]
 
 SECRET: Final = "Zanzibarvoyage"
 _TRACES: Final = re.compile("zanzibar|voyage", re.IGNORECASE)  # a mutation may have cut it in two
-_HARMLESS: Final = ("wordveil: warning: ", "note: ", "strength: ")
+_HARMLESS: Final = ("wordveil: warning: ", "note: ", "Someone who ")
 
 _Result = TypeVar("_Result")
 

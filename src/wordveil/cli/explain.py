@@ -163,17 +163,20 @@ def explain(
     perturber = Perturber(setting.mechanism, policy)
     prior = chosen_prior(setting.mechanism.embedding, frequencies, frequencies_are_public)
     topics = watched_topics(watch)
-    exposure = warn_if_weak(perturber, prior)
-    facts = setting_facts(perturber, setting.vectors, exposure, topics)
     if unsafe_seed is not None:
         check_whole(unsafe_seed, "unsafe_seed", "explain", 0)
-        facts["guarantee"]["void"] = SEEDED
-    if word is not None:
-        facts["word"] = word_facts(setting.mechanism, word, draws, prior)
+    # What can be wrong with a word or a file is said before the setting is measured, which takes seconds.
+    extra: dict[str, Any] = {}
     if file is not None:
-        facts["file"] = text_facts(perturber, _texts(file, text or [], layout), file)
+        extra["file"] = text_facts(perturber, _texts(file, text or [], layout), file)
     if linkage is not None:
-        facts["linkage"] = measure_linkage(perturber, _texts(linkage, text or [], layout)).to_dict()
+        extra["linkage"] = measure_linkage(perturber, _texts(linkage, text or [], layout)).to_dict()
+    if word is not None:
+        extra["word"] = word_facts(setting.mechanism, word, draws, prior)
+    exposure = warn_if_weak(perturber, prior)
+    facts = setting_facts(perturber, setting.vectors, exposure, topics) | extra
+    if unsafe_seed is not None:
+        facts["guarantee"]["void"] = SEEDED
     _show(perturber, setting.vectors, exposure, facts, full=full, as_json=as_json)
 
 

@@ -33,7 +33,7 @@ from wordveil.errors import (
     sealed,
 )
 from wordveil.nearest.threads import one_thread
-from wordveil.perturber import Perturber, checked_run_key, warn_if_weak
+from wordveil.perturber import Perturber, check_prior, checked_run_key, warn_if_weak
 from wordveil.prior import Prior
 from wordveil.randomness import RunKey
 from wordveil.tables.base import CHUNK_BYTES, Chunk, padded_letters
@@ -82,6 +82,7 @@ def perturb(
         little.
     """
     run_key = checked_run_key(perturber, key, "perturb")
+    check_prior(perturber, prior, "perturb")
     types = library().sql.types
     chosen, kept = checked_names(text, keep)
     if not chosen:

@@ -11,7 +11,7 @@ from wordveil.exposure import Exposure
 from wordveil.perturber import Perturber
 from wordveil.profiles import PROFILES
 from wordveil.report.layout import bars, in_columns, in_rows, wrapped
-from wordveil.rounding import at_most, factor, odds_limit, percent
+from wordveil.rounding import at_most, factor, has_limit, odds_limit, percent
 from wordveil.watched_words import YOUR_LIST
 
 __all__ = ["explain_setting", "setting_in_words"]
@@ -229,7 +229,11 @@ def _about_word(facts: dict[str, Any], symbol: str) -> list[str]:
     answers = [("it stays", facts["stays"])]
     answers += [(row["word"], row) for row in facts["answers"] if row["word"] != facts["word"]]
     neighbours = [
-        (row["word"], f"{symbol} = {at_most(row['exponent'])}", f"factor {factor(row['exponent'])}")
+        (
+            row["word"],
+            f"{symbol} = {at_most(row['exponent'])}",
+            ("factor " if has_limit(row["exponent"]) else "") + factor(row["exponent"]),
+        )
         for row in facts["neighbours"]
     ]
     regions = [

@@ -8,7 +8,7 @@ from typing import BinaryIO, NamedTuple, cast
 from wordveil.engines import EngineMaker, engine_maker
 from wordveil.errors import ParameterError, sealed
 from wordveil.folders import checked_path
-from wordveil.perturber import Perturber, checked_run_key
+from wordveil.perturber import Perturber, check_prior, checked_run_key
 from wordveil.policy import Policy
 from wordveil.prior import Prior
 from wordveil.randomness import RunKey
@@ -78,6 +78,7 @@ def perturb_file(
     (2, 5)
     """
     run_key = checked_run_key(perturber, key, "perturb_file")
+    check_prior(perturber, prior, "perturb_file")
     make_engine = engine or engine_maker("local", workers=workers)
     with ExitStack() as stack:
         opened = _open(stack, source, target, layout, text, keep, perturber.policy, resume=resume)

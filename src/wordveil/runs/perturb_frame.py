@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from wordveil.engines.base import perturbed_texts
 from wordveil.errors import FormatError, MissingExtraError, ParameterError, sealed
-from wordveil.perturber import Perturber, checked_run_key, warn_if_weak
+from wordveil.perturber import Perturber, check_prior, checked_run_key, warn_if_weak
 from wordveil.prior import Prior
 from wordveil.randomness import RunKey
 from wordveil.tables.arrow import bare_schema, first_not_utf8
@@ -62,6 +62,7 @@ def perturb_frame(
     (['message', 'label'], 1, 3)
     """
     key = checked_run_key(perturber, key, "perturb_frame")
+    check_prior(perturber, prior, "perturb_frame")
     narwhals = _narwhals()
     chosen, kept = checked_names(text, keep)
     if not chosen:

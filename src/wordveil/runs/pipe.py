@@ -5,7 +5,7 @@ from typing import BinaryIO
 
 from wordveil.engines import EngineMaker, engine_maker
 from wordveil.errors import sealed
-from wordveil.perturber import Perturber, checked_run_key, warn_if_weak
+from wordveil.perturber import Perturber, check_prior, checked_run_key, warn_if_weak
 from wordveil.prior import Prior
 from wordveil.randomness import RunKey
 from wordveil.tables import Layout, open_table
@@ -49,6 +49,7 @@ def perturb_pipe(
     """
     layout.find_format().check_streams()
     noise = checked_run_key(perturber, key, "perturb_pipe")
+    check_prior(perturber, prior, "perturb_pipe")
     opened = open_table(
         source, name, layout, text, keep, compression=compression, unbuffered=noise.secure,
         policy=perturber.policy,

@@ -1,4 +1,4 @@
-"""Ready-made settings for the default vectors, chosen by what the best guess of an attacker gains.
+"""Ready-made settings on the shipped map of the default vectors, chosen by what the best guess of an attacker gains.
 
 docs/choosing.md shows what each of them is worth. `make bench-profiles` measures it, and a test computes S
 again.
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from wordveil.embedding import load_embedding
-from wordveil.embedding.catalog import DEFAULT_NAME
-from wordveil.embedding.fingerprint import fingerprint_of_projection
+from wordveil.embedding.catalog import MAP_NAME
 from wordveil.errors import UnknownNameError
 from wordveil.mechanisms import Mechanism, make_mechanism
+from wordveil.mechanisms.answers import AnswerName
 from wordveil.nearest.devices import DeviceName
 
 __all__ = ["PROFILES", "Profile", "is_profile", "load_profile"]
@@ -28,36 +28,36 @@ class Profile:
         What it is called, and what it is for.
     most_guessed : float
         The upper limit of S, for English words: how often the best guess of an attacker is right.
-    epsilon, dims, mechanism, lam, embedding
-        The setting; `lam` is what the mechanism has.
+    epsilon, mechanism, lam, answer, embedding
+        The setting, on a public map of the default vectors.
 
     Examples
     --------
-    >>> PROFILES["balanced"].load().setting()
-    {'mechanism': 'laplace', 'epsilon': 5.7, 'lam': 0.0, 'dims': 10}
+    >>> PROFILES["balanced"].load().parameters()["answer"]
+    'closest'
     """
 
     name: str
     help: str
     most_guessed: float
     epsilon: float
-    dims: int
     mechanism: str = "laplace"
     lam: float = 0.0
-    embedding: str = DEFAULT_NAME
+    answer: AnswerName = "closest"
+    embedding: str = MAP_NAME
 
     def load(self, *, device: DeviceName = "cpu") -> Mechanism:
-        """Return the mechanism of the profile, on the default vectors."""
-        vectors = load_embedding(self.embedding).project(self.dims)
-        return make_mechanism(self.mechanism, vectors, self.epsilon, device=device)
+        """Return the mechanism of the profile."""
+        vectors = load_embedding(self.embedding)
+        return make_mechanism(self.mechanism, vectors, self.epsilon, device=device, answer=self.answer)
 
 
 PROFILES: Final = {
     profile.name: profile
     for profile in (
-        Profile("gentle", "closest to the original, least protected", 0.45, 7.5, 10),
-        Profile("balanced", "a start for most data", 0.30, 5.7, 10),
-        Profile("strong", "best protected, only the broad topic is left", 0.15, 3.5, 10),
+        Profile("gentle", "closest to the original, least protected", 0.45, 1.2),
+        Profile("balanced", "a start for most data", 0.30, 0.91),
+        Profile("strong", "best protected, only the broad topic is left", 0.15, 0.55),
     )
 }
 """The profiles by name."""
@@ -68,8 +68,8 @@ def load_profile(name: str) -> Profile:
 
     Examples
     --------
-    >>> load_profile("strong").epsilon
-    3.5
+    >>> load_profile("strong").most_guessed
+    0.15
     """
     if name in PROFILES:
         return PROFILES[name]
@@ -82,11 +82,7 @@ def is_profile(mechanism: Mechanism) -> bool:
     """Say whether a mechanism has the setting of a profile, on the same vectors."""
     setting = mechanism.setting()
     for profile in PROFILES.values():
-        expected = {"mechanism": profile.mechanism, "epsilon": profile.epsilon, "dims": profile.dims}
-        if (
-            expected.items() <= setting.items()
-            and mechanism.embedding.fingerprint
-            == fingerprint_of_projection(load_embedding(profile.embedding).fingerprint, profile.dims)
-        ):
-            return True
+        expected = {"mechanism": profile.mechanism, "epsilon": profile.epsilon, "answer": profile.answer}
+        if expected.items() <= setting.items():
+            return mechanism.embedding.fingerprint == load_embedding(profile.embedding).fingerprint
     return False

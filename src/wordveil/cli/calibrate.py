@@ -7,6 +7,7 @@ import typer
 
 from wordveil.attacker import guess_rate
 from wordveil.cli.options import (
+    Answer,
     Dims,
     EmbeddingName,
     Json,
@@ -59,6 +60,7 @@ def calibrate(
     ] = None,
     lam: Lam = None,
     dims: Dims = None,
+    answer: Answer = None,
     mechanism: MechanismOption = "mahalanobis",
     option: MechanismOptions = None,
     embedding: EmbeddingName = DEFAULT_NAME,
@@ -75,7 +77,9 @@ def calibrate(
     vectors = load_embedding(embedding)
 
     def make(epsilon: float) -> Mechanism:
-        return mechanism_of(context, mechanism, vectors, epsilon, lam=lam, dims=dims, options=option or ())
+        return mechanism_of(
+            context, mechanism, vectors, epsilon, lam=lam, dims=dims, options=option or (), answer=answer
+        )
 
     prior = chosen_prior(make(1.0).embedding, frequencies, frequencies_are_public)
     if target_unchanged is not None:

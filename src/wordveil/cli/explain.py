@@ -14,6 +14,7 @@ from wordveil.cli.config import Config, is_written
 from wordveil.cli.console import output
 from wordveil.cli.inputs import opened
 from wordveil.cli.options import (
+    Answer,
     Delimiter,
     Dims,
     EmbeddingName,
@@ -101,6 +102,7 @@ def explain(
     epsilon: OptionalEpsilon = None,
     lam: Lam = None,
     dims: Dims = None,
+    answer: Answer = None,
     mechanism: MechanismOption = "mahalanobis",
     option: MechanismOptions = None,
     embedding: EmbeddingName = DEFAULT_NAME,
@@ -156,6 +158,7 @@ def explain(
         epsilon=epsilon,
         lam=lam,
         dims=dims,
+        answer=answer,
         mechanism=mechanism,
         options=option,
         embedding=embedding,

@@ -10,12 +10,14 @@ from wordveil.cli.console import note
 from wordveil.embedding import Embedding
 from wordveil.errors import ParameterError
 from wordveil.mechanisms import Laplace, Mechanism, make_mechanism, mechanism_class
+from wordveil.mechanisms.answers import AnswerName
 from wordveil.mechanisms.registry import parsed_options
 from wordveil.nearest.devices import DeviceName, has_gpu
 from wordveil.tables import Layout, format_names
 
 __all__ = [
     "INPUT",
+    "Answer",
     "Delimiter",
     "Device",
     "Dims",
@@ -43,6 +45,14 @@ Lam = Annotated[
 Dims = Annotated[
     int | None,
     typer.Option("--dims", help="Work on the top K principal axes (default: all).", metavar="K"),
+]
+Answer = Annotated[
+    AnswerName | None,
+    typer.Option(
+        "--answer",
+        help="Which word is answered: the nearest (default), the likeliest, or the closest in meaning. The same as "
+        "--option answer=….",
+    ),
 ]
 MechanismOption = Annotated[
     str,
@@ -105,6 +115,7 @@ def mechanism_of(
     lam: float | None,
     dims: int | None,
     options: Sequence[str],
+    answer: AnswerName | None = None,
     device: DeviceName = "cpu",
 ) -> Mechanism:
     """Return the mechanism that the command line and its settings file ask for; `options` are NAME=VALUE."""
@@ -116,6 +127,11 @@ def mechanism_of(
             raise ParameterError("--lam and --option lam are the same option. Hint: use one of them.")
     elif lam is not None and not (mechanism is Laplace and lam == 0.0):  # where it is always 0
         values["lam"] = lam
+    if answer is not None and "answer" in written:
+        if not is_from_file(context, "answer"):
+            raise ParameterError("--answer and --option answer are the same option. Hint: use one of them.")
+    elif answer is not None:
+        values["answer"] = answer
     projected = vectors if dims is None else vectors.project(dims)
     try:
         values |= parsed_options(mechanism, written)

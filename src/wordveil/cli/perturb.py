@@ -15,6 +15,7 @@ from wordveil.cli.console import note, row_progress
 from wordveil.cli.inputs import opened
 from wordveil.cli.options import (
     INPUT,
+    Answer,
     Delimiter,
     Dims,
     EmbeddingName,
@@ -78,6 +79,7 @@ def perturb(
     epsilon: OptionalEpsilon = None,
     lam: Lam = None,
     dims: Dims = None,
+    answer: Answer = None,
     mechanism: MechanismOption = "mahalanobis",
     option: MechanismOptions = None,
     embedding: EmbeddingName = DEFAULT_NAME,
@@ -194,6 +196,7 @@ def perturb(
         epsilon=epsilon,
         lam=lam,
         dims=dims,
+        answer=answer,
         mechanism=mechanism,
         options=option,
         embedding=embedding,

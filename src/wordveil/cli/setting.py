@@ -12,6 +12,7 @@ from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.formats.numpy_files import read_word_list
 from wordveil.errors import ParameterError
 from wordveil.mechanisms import Mechanism
+from wordveil.mechanisms.answers import AnswerName
 from wordveil.nearest.devices import DeviceName
 from wordveil.prior import Prior, default_prior, read_counts
 from wordveil.profiles import PROFILES, Profile, load_profile
@@ -34,7 +35,7 @@ __all__ = [
 ]
 
 ATTACKER: Final = "The attacker"
-_SET_BY_PROFILE: Final = ("epsilon", "lam", "dims", "mechanism", "option", "embedding")
+_SET_BY_PROFILE: Final = ("epsilon", "lam", "dims", "answer", "mechanism", "option", "embedding")
 HOW_TO_CHOOSE: Final = (
     "A setting is missing. Hint: --profile balanced is a start ('gentle' protects less, 'strong' more), or "
     "choose --epsilon yourself: 'wordveil explain' says what one is worth, 'wordveil calibrate' finds one."
@@ -119,6 +120,7 @@ def chosen_setting(
     epsilon: float | None,
     lam: float | None,
     dims: int | None,
+    answer: AnswerName | None,
     mechanism: str,
     options: Sequence[str] | None,
     embedding: str,
@@ -132,7 +134,7 @@ def chosen_setting(
         raise ParameterError(HOW_TO_CHOOSE)
     vectors = load_embedding(embedding)
     chosen = mechanism_of(
-        context, mechanism, vectors, epsilon, lam=lam, dims=dims, options=options or (), device=device
+        context, mechanism, vectors, epsilon, lam=lam, dims=dims, options=options or (), answer=answer, device=device
     )
     return Setting(chosen, vectors)
 

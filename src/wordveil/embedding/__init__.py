@@ -1,6 +1,6 @@
 """Public words and vectors: in memory, on disk and by name."""
 
-from wordveil.embedding.catalog import load_embedding
+from wordveil.embedding.catalog import load_embedding, load_parent
 from wordveil.embedding.formats import from_gensim, from_spacy, read_embedding
 from wordveil.embedding.pickling import pickled_vectors
 from wordveil.embedding.provenance import Provenance
@@ -13,6 +13,7 @@ __all__ = [
     "from_gensim",
     "from_spacy",
     "load_embedding",
+    "load_parent",
     "open_store",
     "pickled_vectors",
     "read_embedding",

@@ -16,6 +16,7 @@ from wordveil.embedding.spectrum import Spectrum
 from wordveil.embedding.store import StoreDtype, looks_like_store, open_store, save_store
 from wordveil.embedding.vectors import Embedding, warn_unless_public
 from wordveil.errors import (
+    FormatError,
     IntegrityError,
     MachineError,
     ParameterError,
@@ -27,20 +28,24 @@ from wordveil.folders import checked_path, user_folder
 
 __all__ = [
     "DEFAULT_NAME",
+    "MAP_NAME",
     "CatalogEntry",
     "check_new_name",
     "entries",
     "import_embedding",
     "load_embedding",
+    "load_parent",
     "stores_folder",
 ]
 
 DEFAULT_NAME: Final = "glove-840b-300d"
+MAP_NAME: Final = "glove-840b-map10"
 _GROUP: Final = "wordveil.embeddings"
 _SUFFIX: Final = ".safetensors"
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _pickled: Final = WeakValueDictionary[tuple[object, ...], Embedding]()
 # Keeps the last ones alive between tasks, so that each does not prepare the vectors of its mechanism again.
+_parents: Final = WeakValueDictionary[str, Embedding]()
 _last_pickled: Final = deque[Embedding](maxlen=2)
 
 
@@ -114,6 +119,43 @@ def load_embedding(source: str | Path | None = None, *, public: bool = False) ->
             return embedding
     embedding, _ = read_embedding(path, public=public)
     return embedding
+
+
+def load_parent(embedding: Embedding) -> Embedding:
+    """Return the vectors that a projection or a map was made from; an embedding that has none is its own.
+
+    They are looked for among the embeddings that have a name.
+
+    Examples
+    --------
+    >>> emb = load_embedding()
+    >>> load_parent(emb.project(10)).fingerprint == emb.fingerprint, load_parent(emb) is emb
+    (True, True)
+    """
+    parent: Embedding | None = vars(embedding).get("_parent")
+    if parent is None and embedding.provenance.parent:
+        parent = _parents.get(embedding.provenance.parent) or _find_parent(embedding.provenance.parent)
+        _parents[embedding.provenance.parent] = parent
+    if parent is None:
+        return embedding
+    if tuple(parent.words) != tuple(embedding.words):
+        raise IntegrityError("The words of a map are not those of the vectors that it was made from.")
+    return parent
+
+
+def _find_parent(fingerprint: str) -> Embedding:
+    for entry in entries():
+        try:
+            if open_store(entry.path).fingerprint == fingerprint:
+                parent = load_embedding(entry.name)
+                parent.verify()
+                return parent
+        except (FormatError, OSError):
+            continue
+    raise MachineError(
+        "The vectors that this map or projection was made from are not on this machine. Hint: import them, or "
+        "choose --answer nearest or likeliest."
+    )
 
 
 def _load_pickled(name: str, fingerprint: str, public: bool, spectrum: Spectrum | None) -> Embedding:

@@ -9,12 +9,16 @@ __all__ = ["Provenance"]
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where vectors come from, in words for people. Every field may be empty."""
+    """Where vectors come from, in words for people. Every field may be empty.
+
+    `parent` is the fingerprint of the vectors that a projection or a map was made from.
+    """
 
     name: str = ""
     source: str = ""
     licence: str = ""
     preprocessing: str = ""
+    parent: str = ""
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:

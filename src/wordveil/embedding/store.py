@@ -63,6 +63,7 @@ def save_store(
         "source": provenance.source,
         "licence": provenance.licence,
         "preprocessing": provenance.preprocessing,
+        "parent": provenance.parent,
         "public": _DECLARED if embedding.public else "",
         "fingerprint": fingerprint,
     }

@@ -272,12 +272,27 @@ class Embedding:
             source=self.provenance.source,
             licence=self.provenance.licence,
             preprocessing=f"{self.provenance.preprocessing}; top {k} principal axes".lstrip("; "),
+            parent=self.fingerprint,
         )
         projected = locked(project_rows(self.vectors, self.spectrum, k))
         fingerprint = fingerprint_of_projection(self.fingerprint, k)
-        return Embedding._adopt(
+        projection = Embedding._adopt(
             self.words, projected, provenance, fingerprint=fingerprint, derived=True, public=self.public
         )
+        if "_reference" not in vars(self):  # else it can be loaded again by its name
+            vars(projection)["_parent"] = self
+        return projection
+
+    def mapped(self, dims: int = 10, **choices: Any) -> "Embedding":
+        """Return a public map of the words in few dimensions; see `wordveil.embedding.maps.make_map`."""
+        from wordveil.embedding.maps import make_map
+
+        return make_map(self, dims, **choices)
+
+    @property
+    def is_map(self) -> bool:
+        """Whether this is a map: positions of words that were made from other vectors, and no projection."""
+        return bool(self.provenance.parent) and not self._derived
 
     @cached_property
     def fingerprint(self) -> str:

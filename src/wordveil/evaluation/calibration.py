@@ -108,7 +108,8 @@ def calibrate_unchanged(make: MakeMechanism, target: float, *, draws: int = _DRA
     """
     target = check_real(target, "target_unchanged", "calibrate", "be in (0, 1)", 1e-9, 1.0 - 1e-9)
     mechanism = make(1.0)
-    if not isinstance(mechanism.valid_channel(), AdditiveChannel):
+    channel = mechanism.valid_channel()
+    if not (isinstance(channel, AdditiveChannel) and channel.answers_nearest):
         return _solved(lambda epsilon: typical_stay(make(epsilon), insecure_stream(0)), target)
     from scipy.stats import binom
 

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.embedding import Embedding
+from wordveil.embedding import Embedding, load_parent
 from wordveil.errors import check_real
 from wordveil.guarantee import MetricGuarantee
+from wordveil.mechanisms.answers import ANSWERS, AnswerName, PosteriorSearch, check_answer, units_of
 from wordveil.mechanisms.base import JSON, Mechanism
 from wordveil.mechanisms.channel import AdditiveChannel
 from wordveil.mechanisms.options import Option
@@ -18,6 +19,7 @@ from wordveil.metric import Metric
 from wordveil.nearest import NearestSearch
 from wordveil.nearest.devices import DeviceName, check_device
 from wordveil.noise import check_epsilon, eigen_noise
+from wordveil.prior import default_prior
 from wordveil.randomness import Stream
 
 __all__ = ["Laplace", "Mahalanobis"]
@@ -26,6 +28,12 @@ _PAPER: Final = (
     "Xu, Aggarwal, Feyisetan and Teissier (2020): A Differentially Private Text Perturbation Method Using a "
     "Regularized Mahalanobis Metric"
 )
+
+
+_ANSWER: Final = Option(
+    "answer", str, "which word is answered: the nearest, the likeliest, or the closest in meaning", default="nearest",
+    choices=ANSWERS,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,6 +57,9 @@ class Mahalanobis(Mechanism):
     device : str
         Where the nearest word is searched for: "cpu", "cuda", or "auto" for a GPU if there is one. The device
         changes no answer; the noise always comes from the CPU.
+    answer : str
+        Which word is answered: "nearest", as in the paper, "likeliest" under a public prior, or "closest" in meaning
+        on average (see `wordveil.mechanisms.answers`). The guarantee is the same for all three.
 
     Examples
     --------
@@ -70,6 +81,7 @@ class Mahalanobis(Mechanism):
             low=0.0,
             high=1.0,
         ),
+        _ANSWER,
     )
     paper: ClassVar = _PAPER
     takes_device: ClassVar = True
@@ -78,12 +90,14 @@ class Mahalanobis(Mechanism):
     epsilon: float
     lam: float = 1.0
     device: DeviceName = field(default="cpu", kw_only=True, repr=False)
+    answer: AnswerName = field(default="nearest", kw_only=True)
     metric: Metric = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         epsilon = check_epsilon(self.epsilon, type(self).__name__)
         lam = check_real(self.lam, "lam", type(self).__name__, "be in [0, 1]", 0.0, 1.0)
         check_device(self.device, type(self).__name__)
+        check_answer(self.answer, type(self).__name__)
         metric = Metric.from_embedding(self.embedding, lam)
         for name, value in {"epsilon": epsilon, "lam": metric.lam, "metric": metric}.items():
             object.__setattr__(self, name, value)
@@ -91,13 +105,16 @@ class Mahalanobis(Mechanism):
     def __getstate__(self) -> dict[str, Any]:
         # The eigenbasis is included as numbers: computed on another machine, it may differ. Where the vectors
         # are referred to by name, they are rotated again, by that eigenbasis.
-        names = ("embedding", "epsilon", "lam", "device", "metric")
+        names = ("embedding", "epsilon", "lam", "device", "answer", "metric")
         rows = None if self.embedding.pickles_by_name else self._places
-        return {name: getattr(self, name) for name in names} | {"rows": rows}
+        parent = load_parent(self.embedding) if self.answer == "closest" else None
+        return {name: getattr(self, name) for name in names} | {"rows": rows, "parent": parent}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        rows = state.pop("rows")
+        rows, parent = state.pop("rows"), state.pop("parent")
         vars(self).update(state)
+        if parent is not None and parent is not self.embedding:
+            vars(self.embedding).setdefault("_parent", parent)
         if rows is not None:
             places_of(self.embedding, rows)
 
@@ -108,11 +125,21 @@ class Mahalanobis(Mechanism):
 
     @property
     def _search(self) -> NearestSearch:
-        return search_of(self.embedding, self.device)
+        return search_of(self.embedding, self.device) if self.answer == "nearest" else self._posterior_search
+
+    @cached_property
+    def _posterior_search(self) -> PosteriorSearch:
+        stretch = self.epsilon / np.sqrt(self.metric.scales)
+        units = units_of(self.embedding) if self.answer == "closest" else None
+        return PosteriorSearch(self._places[:-1], stretch, default_prior(self.embedding), units)
 
     def parameters(self) -> dict[str, JSON]:
-        """Return ε and λ."""
-        return {"epsilon": self.epsilon, "lam": self.lam}
+        """Return ε and λ, and the answer if it is not the nearest word."""
+        parameters: dict[str, JSON] = {"epsilon": self.epsilon, "lam": self.lam}
+        if self.answer == "nearest":
+            return parameters
+        prior = default_prior(self.embedding)
+        return parameters | {"answer": self.answer, "answer_prior": prior.fingerprint[:16]}
 
     def _noisy_points(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.float64]:
         """Return φ(w) + Z for each id, in float64 and in the eigenbasis."""
@@ -152,11 +179,18 @@ class Laplace(Mahalanobis):
     """
 
     name: ClassVar = "laplace"
-    options: ClassVar[tuple[Option, ...]] = ()
+    options: ClassVar[tuple[Option, ...]] = (_ANSWER,)
     paper: ClassVar = (
         "Feyisetan, Balle, Drake and Diethe (2020): Privacy- and Utility-Preserving Textual Analysis via "
         "Calibrated Multivariate Perturbations"
     )
 
-    def __init__(self, embedding: Embedding, epsilon: float, *, device: DeviceName = "cpu") -> None:
-        super().__init__(embedding, epsilon, 0.0, device=device)
+    def __init__(
+        self,
+        embedding: Embedding,
+        epsilon: float,
+        *,
+        device: DeviceName = "cpu",
+        answer: AnswerName = "nearest",
+    ) -> None:
+        super().__init__(embedding, epsilon, 0.0, device=device, answer=answer)

@@ -65,6 +65,11 @@ class AdditiveChannel(Channel):
         self._stretch = min(mechanism.epsilon, _LARGEST / max(reach, 1e-100)) / np.sqrt(scales)
 
     @property
+    def answers_nearest(self) -> bool:
+        """Whether the answer is the nearest word."""
+        return self._mechanism.answer == "nearest"
+
+    @property
     def places(self) -> NDArray[np.float64]:
         """The position of each word in the eigenbasis; the last row is the centroid."""
         return self._mechanism._places

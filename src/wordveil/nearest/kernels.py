@@ -7,7 +7,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["STRIP", "collect", "resolve"]
+__all__ = ["STRIP", "collect", "compiled", "resolve"]
 
 STRIP: Final = 64
 """How many columns share a step: few enough to be similar, and enough to fill wide registers."""
@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that compiles a function, and caches the result on disk if there is a folder."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -132,5 +132,5 @@ def _resolve(
     return np.flatnonzero(second <= best * (1.0 + tolerance) + 2.0**-1000)
 
 
-collect = _compiled()(_collect)
-resolve = _compiled(fastmath={"reassoc", "contract"})(_resolve)
+collect = compiled()(_collect)
+resolve = compiled(fastmath={"reassoc", "contract"})(_resolve)

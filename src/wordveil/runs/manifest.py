@@ -52,6 +52,7 @@ def settings(perturber: Perturber, *, secure: bool) -> dict[str, Any]:
         else "INSECURE: from a seed; whoever knows or guesses it can remove the noise",
         "fingerprints": {
             "vectors": embedding.fingerprint,
+            **({"parent_vectors": embedding.provenance.parent} if embedding.provenance.parent else {}),
             "tokenizer_rule": RULE_FINGERPRINT,
             "code": code_fingerprint(),
         },

@@ -1,8 +1,9 @@
-"""The default vectors of wordveil, in one memory-mapped file at `PATH`."""
+"""The default vectors of wordveil, in one memory-mapped file at `PATH`, and a map of their words at `MAP_PATH`."""
 
 from pathlib import Path
 from typing import Final
 
-__all__ = ["PATH"]
+__all__ = ["MAP_PATH", "PATH"]
 
 PATH: Final = Path(__file__).with_name("glove-840b-300d.safetensors")
+MAP_PATH: Final = Path(__file__).with_name("glove-840b-map10.safetensors")

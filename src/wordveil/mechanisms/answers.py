@@ -1,0 +1,124 @@
+"""Answers to a noisy point: the nearest word, the likeliest one, or the one that is closest in meaning on average.
+
+Each is a function of the noisy point v and of public data only: positions, use of words, vectors. So whatever is
+promised about v holds for the answer (post-processing): Pr[M(w) = u] is the integral of the density of v over the
+points whose answer is u, and the density changes by a factor of at most exp(ε·d(w, w')). All three have the same
+guarantee. None of them may look at the input word, or take its candidates from it.
+"""
+
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.embedding import Embedding
+from wordveil.embedding.arrays import locked, row_norms
+from wordveil.embedding.catalog import load_parent
+from wordveil.errors import parameter_error
+from wordveil.nearest import NearestSearch
+from wordveil.prior import Prior
+from wordveil.shared import PerEmbedding
+
+__all__ = ["ANSWERS", "PRIOR_POWER", "AnswerName", "PosteriorSearch", "check_answer"]
+
+AnswerName = Literal["nearest", "likeliest", "closest"]
+ANSWERS: Final[tuple[AnswerName, ...]] = ("nearest", "likeliest", "closest")
+
+PRIOR_POWER: Final = 0.75
+"""The power of a word's share in its score. At 1, rare words would hardly ever be answered."""
+
+_CANDIDATES: Final = 150  # of which `closest` chooses one: the words with the best scores
+_STRIP: Final = 64  # words per step of the compiled loops
+_LARGEST: Final = 1e18  # of a coordinate times ε: its square must be a finite float32
+
+_units: Final = PerEmbedding[NDArray[np.float32]](most=1)
+
+
+def check_answer(answer: object, owner: str) -> AnswerName:
+    """Return the name of an answer if it is one, else raise ParameterError."""
+    if answer not in ANSWERS:
+        raise parameter_error("answer", owner, f"be one of {', '.join(ANSWERS)}", answer)
+    return answer  # type: ignore[return-value]  # it is one of them
+
+
+class PosteriorSearch(NearestSearch):
+    """Finds the likeliest word of a point, or the closest one, in place of the nearest.
+
+    The score of a word u at a point v is β·log p(u) - ε·‖φ(u) - v‖_RM, with β = 0.75. `likeliest` answers the word with
+    the best score. `closest` takes the 150 words with the best scores, weighs them by exp(score), and answers the one
+    of them that has the largest mean cosine with all of them, in the vectors that the space was made from.
+
+    Parameters
+    ----------
+    places : array of float64
+        The positions of the words in the eigenbasis, without the centroid.
+    stretch : array of float64
+        ε / sqrt(A) for each axis.
+    prior : Prior
+        How often words are used.
+    units : array of float32, optional
+        The unit vectors for `closest`; None for `likeliest`.
+    """
+
+    threaded = True
+    block = 256
+
+    def __init__(
+        self,
+        places: NDArray[np.float64],
+        stretch: NDArray[np.float64],
+        prior: Prior,
+        units: NDArray[np.float32] | None,
+    ) -> None:
+        super().__init__(places)
+        self._centre = places.mean(axis=0)
+        reach = float(np.abs((places - self._centre) * stretch).max())
+        self._stretch = stretch * min(1.0, _LARGEST / max(reach, 1e-300))
+        rows = ((places - self._centre) * self._stretch).astype(np.float32)
+        self._scaled, self._log_shares = rows, (PRIOR_POWER * np.log(prior.shares[:-1])).astype(np.float32)
+        strips = -(-len(rows) // _STRIP)
+        padded = np.zeros((strips * _STRIP, rows.shape[1]), np.float32)
+        padded[: len(rows)] = rows
+        self._columns = np.ascontiguousarray(padded.reshape(strips, _STRIP, -1).transpose(0, 2, 1))
+        self._bias = np.full((strips, _STRIP), -np.inf, np.float32)
+        self._bias.reshape(-1)[: len(rows)] = self._log_shares
+        self._units = units
+
+    def _find(self, points: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.int64]:  # noqa: ARG002  # of the contract
+        scaled = np.clip((points - self._centre) * self._stretch, -_LARGEST, _LARGEST).astype(np.float32)
+        answers = np.empty(len(scaled), np.int64)
+        try:
+            from wordveil.mechanisms import answer_kernels as kernels
+        except ImportError:  # numba is not available on this machine
+            return self._find_slowly(scaled)
+        if self._units is None:
+            kernels.likeliest(scaled, self._columns, self._bias, answers)
+        else:
+            kernels.closest(scaled, self._columns, self._bias, self._units, _CANDIDATES, answers)
+        return answers
+
+    def _find_slowly(self, points: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Return the same answers by NumPy, point by point in a few vector operations each."""
+        answers = np.empty(len(points), np.int64)
+        for row, point in enumerate(points):
+            differences = self._scaled - point
+            scores = self._log_shares - np.sqrt(np.einsum("ij,ij->i", differences, differences))
+            if self._units is None:
+                answers[row] = scores.argmax()
+                continue
+            order = np.argsort(-scores, kind="stable")[:_CANDIDATES]
+            units = self._units[order]
+            mean = np.exp(scores[order] - scores[order[0]]) @ units
+            answers[row] = order[(units @ mean).argmax()]
+        return answers
+
+
+def units_of(embedding: Embedding) -> NDArray[np.float32]:
+    """Return the unit vectors of the words in the space that an embedding was made from, or in its own."""
+    parent = load_parent(embedding)
+    return _units.get(parent, None, lambda: locked(_normalised(parent)))
+
+
+def _normalised(embedding: Embedding) -> NDArray[np.float32]:
+    lengths = row_norms(embedding.vectors)
+    return np.asarray(embedding.vectors / np.maximum(lengths, 1e-30)[:, None], dtype=np.float32)

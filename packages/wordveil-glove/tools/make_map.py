@@ -45,7 +45,9 @@ def main() -> None:
         positions = np.load(arguments.positions, allow_pickle=False)
         embedding = described_map(vectors, positions, NAME, "learned", options, arguments.versions, prior)
     fingerprint = save_store(embedding, arguments.out, dtype="float32", force=True)
-    print(f"{arguments.out.name}: {len(embedding):,} words, {embedding.dim} dimensions, fingerprint {fingerprint}")
+    print(
+        f"{arguments.out.name}: {len(embedding):,} words, {embedding.dim} dimensions, fingerprint {fingerprint}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,28 +1,33 @@
-"""`wordveil embedding`: list, inspect and import public word vectors."""
+"""`wordveil embedding`: list, inspect, import and map public word vectors."""
 
+import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from wordveil.cli.console import facts_table, note, output, reading_progress
+from wordveil.cli.console import count_progress, facts_table, note, output, reading_progress
 from wordveil.cli.options import Json
 from wordveil.embedding import Embedding, Provenance, load_embedding, open_store
 from wordveil.embedding.arrays import row_norms
 from wordveil.embedding.catalog import DEFAULT_NAME, CatalogEntry, check_new_name, entries, import_embedding
 from wordveil.embedding.formats import ReadOptions, VectorFormat, read_embedding
 from wordveil.embedding.formats.numpy_files import read_word_list
+from wordveil.embedding.map_fit import MapOptions
+from wordveil.embedding.maps import MapMethod, make_map
 from wordveil.embedding.store import StoreDtype
-from wordveil.errors import FormatError
-from wordveil.folders import printable_name
+from wordveil.errors import FormatError, check_whole
+from wordveil.folders import printable_name, user_folder
+from wordveil.prior import default_prior
 
 __all__ = ["app"]
 
-app: Final = typer.Typer(help="Public word vectors: list, inspect, import.", no_args_is_help=True)
+app: Final = typer.Typer(help="Public word vectors: list, inspect, import, map.", no_args_is_help=True)
 
 # Common words of different kinds, whose neighbours show at a glance whether the vectors are sensible.
 _EXAMPLE_WORDS: Final = ("king", "monday", "boston", "diabetes")
@@ -101,6 +106,7 @@ def _facts(embedding: Embedding, words: list[str] | None, *, verified: bool) -> 
         "licence": provenance.licence,
         "preprocessing": provenance.preprocessing,
         "fingerprint": embedding.fingerprint,
+        "made from": provenance.parent,
         "verified": verified,
         "neighbours": {
             word: [[other, round(cosine, 3)] for other, cosine in embedding.neighbours(word, 5)]
@@ -202,3 +208,49 @@ def import_(
     for sentence in summary.sentences():
         note(f"note: {sentence}")
     typer.echo(f"{name}: {len(embedding):,} words, {embedding.dim} dimensions, in {path}")
+
+
+@app.command("map")
+def map_(
+    embedding: Annotated[str, typer.Argument(metavar="NAME|PATH", help="The vectors to make a map of.")],
+    name: Annotated[str, typer.Option("--as", help="The name of the map, to load it by.")],
+    dims: Annotated[int, typer.Option(metavar="K", help="Dimensions of the map.")] = 10,
+    method: Annotated[
+        MapMethod, typer.Option(help="Learned by gradient descent, or only UMAP's neighbours.")
+    ] = "learned",
+    steps: Annotated[int, typer.Option(metavar="N", help="Steps of gradient descent.")] = MapOptions().steps,
+    seed: Annotated[int, typer.Option(metavar="N", help="Public: it makes the fit repeatable here.")] = 0,
+    device: Annotated[
+        Literal["cpu", "cuda"], typer.Option(help="Where to fit; a GPU is far faster.")
+    ] = "cpu",
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an existing embedding of that name.")
+    ] = False,
+) -> None:
+    """Make a public map of words in few dimensions, on which noise leads to words of similar meaning.
+
+    Needs the extra maps. If it is interrupted, run the same command again: it continues from its last checkpoint.
+    """
+    check_new_name(name, force=force)
+    vectors = load_embedding(embedding)
+    options = replace(
+        MapOptions(), steps=check_whole(steps, "steps", "map", 1), seed=check_whole(seed, "seed", "map", 0)
+    )
+    facts = f"{vectors.fingerprint} {dims} {method} {options}"
+    folder = user_folder("cache", "checkpoints of maps") / "maps"
+    folder.mkdir(parents=True, exist_ok=True)
+    checkpoint = folder / f"{hashlib.sha256(facts.encode()).hexdigest()[:32]}.state"
+    with count_progress("fitting") as watch:
+        mapped = make_map(
+            vectors,
+            dims,
+            method=method,
+            prior=default_prior(vectors) if method == "learned" else None,
+            options=options,
+            device=device,
+            name=name,
+            watch=watch,
+            checkpoint=checkpoint,
+        )
+    path = import_embedding(mapped, name, force=force)
+    typer.echo(f"{name}: {len(mapped):,} words, {mapped.dim} dimensions, in {path}")

@@ -104,7 +104,6 @@ def privacy(
     """N_w and S_w over ε and λ for all words of a vocabulary: means, percentiles, and the paper's claims."""
     if ready := chosen_profile(context, profile, _SET_BY_PROFILE):
         embedding, epsilons, lams = ready.embedding, str(ready.epsilon), str(ready.lam)
-        dims = str(ready.dims)
     grid = Grid(parse_numbers(epsilons, "epsilons"), parse_numbers(lams, "lams"), draws, eta, seed)
     check_folder(out)
     search_device = chosen_device(device)
@@ -217,7 +216,6 @@ def utility_(
     check_folder(out)
     if ready := chosen_profile(context, profile, _SET_BY_PROFILE):
         embedding, epsilons, lams = ready.embedding, str(ready.epsilon), str(ready.lam)
-        dims = ready.dims
     data = load_labelled(file, text, label, positive, make_layout(format, delimiter, no_header, no_quotes))
     all_axes = load_embedding(embedding)
     vectors = all_axes if dims is None else all_axes.project(dims)

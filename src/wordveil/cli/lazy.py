@@ -46,7 +46,7 @@ COMMANDS: Final = {
         "ledger",
         "List the files that were perturbed from this account. Private: it names your files.",
     ),
-    "embedding": Command("wordveil.cli.embedding", "app", "Public word vectors: list, inspect, import."),
+    "embedding": Command("wordveil.cli.embedding", "app", "Public word vectors: list, inspect, import, map."),
     "experiment": Command(
         "wordveil.cli.experiment", "app", "The paper's experiments: tables, figures, verdicts."
     ),

@@ -134,7 +134,15 @@ def chosen_setting(
         raise ParameterError(HOW_TO_CHOOSE)
     vectors = load_embedding(embedding)
     chosen = mechanism_of(
-        context, mechanism, vectors, epsilon, lam=lam, dims=dims, options=options or (), answer=answer, device=device
+        context,
+        mechanism,
+        vectors,
+        epsilon,
+        lam=lam,
+        dims=dims,
+        options=options or (),
+        answer=answer,
+        device=device,
     )
     return Setting(chosen, vectors)
 

@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 __all__ = ["MapFit", "MapOptions", "fit_map"]
 
-_SHARPNESS: Final = 3.0  # the posterior to this power: near 1 where the word would be guessed, near 0 elsewhere
+_SHARPNESS: Final = (
+    3.0  # the posterior to this power: near 1 where the word would be guessed, near 0 elsewhere
+)
 _CAPPED_SHARE: Final = 0.25  # of a batch: words drawn by their multipliers, the most exposed most often
 _RATE: Final = 0.05  # of the multipliers of the groups, per step
 _WORD_RATE: Final = 0.1  # of the multipliers of single words, per time that a word is drawn
@@ -112,12 +114,16 @@ class _Fit:
         self.units = torch.tensor(vectors / lengths, device=device)
         self.fast_units = self.units.to(self.kind)
         uniform = np.append(np.full(len(vectors), 1.0 / len(vectors)), 0.0)
-        self.shares = [torch.tensor(prior, device=device, dtype=torch.float32) for prior in (shares, content, uniform)]
+        self.shares = [
+            torch.tensor(prior, device=device, dtype=torch.float32) for prior in (shares, content, uniform)
+        ]
         self.logs = [prior.clamp_min(1e-30).log() for prior in self.shares]
         self.positions = torch.tensor(start, device=device, dtype=torch.float32)
         self.multipliers = torch.zeros(3, device=device)
         self.word_multipliers = torch.zeros(len(vectors), device=device)
-        self.step, self.history, self.recent = 0, [], []
+        self.step = 0
+        self.history: list[dict[str, float]] = []
+        self.recent: list[list[float]] = []
         self._rescale()
         self.positions.requires_grad_(True)
         self.optimizer = torch.optim.Adam([self.positions], lr=options.rate, betas=(0.9, 0.99))
@@ -136,13 +142,20 @@ class _Fit:
             low, high = (middle, high) if float(success) < self.options.targets[0] else (low, middle)
 
     def _draw(self, group: int, count: int) -> Any:
-        return self.torch.multinomial(self.shares[group][:-1], count, replacement=True, generator=self.generator)
+        return self.torch.multinomial(
+            self.shares[group][:-1], count, replacement=True, generator=self.generator
+        )
 
     def _posterior(self, ids: Any, log_prior: Any) -> Any:
         """Return log q(u|v) over all words and the mean of the map, for a noisy point v of each word."""
         torch, dims = self.torch, self.positions.shape[1]
         directions = torch.randn(len(ids), dims, device=ids.device, generator=self.generator)
-        radii = -torch.rand(len(ids), dims, device=ids.device, generator=self.generator).clamp_min(1e-30).log().sum(1)
+        radii = (
+            -torch.rand(len(ids), dims, device=ids.device, generator=self.generator)
+            .clamp_min(1e-30)
+            .log()
+            .sum(1)
+        )
         noise = directions / directions.norm(dim=1, keepdim=True) * radii[:, None]
         points = self.positions[ids] + noise
         places = torch.cat((self.positions, self.positions.mean(0, keepdim=True)))
@@ -155,7 +168,8 @@ class _Fit:
         size = options.batch // 3
         rate = options.rate * 0.5 * (1.0 + math.cos(math.pi * self.step / options.steps))
         self.optimizer.param_groups[0]["lr"] = rate
-        loss, cosines, successes = 0.0, [], []
+        loss: Any = 0.0
+        cosines, successes = [], []
         for group in range(3):
             ids = self._group(group, size)
             logs = self._posterior(ids, self.logs[group])
@@ -163,7 +177,7 @@ class _Fit:
             means = posterior[:, :-1].to(self.kind) @ self.fast_units
             cosine = (means.float() * self.units[ids]).sum(1).mean()
             success = posterior.amax(dim=1)
-            loss = loss - cosine + self._word_penalty(ids, logs, group) 
+            loss = loss - cosine + self._word_penalty(ids, logs)
             loss = loss + self.multipliers[group] * success[: self._plain(size)].mean()
             cosines.append(float(cosine.detach()))
             successes.append(success[: self._plain(size)].mean().detach())
@@ -189,7 +203,7 @@ class _Fit:
         exposed = torch.multinomial(weights, size - plain, replacement=True, generator=self.generator)
         return torch.cat((ids, exposed))
 
-    def _word_penalty(self, ids: Any, logs: Any, group: int) -> Any:
+    def _word_penalty(self, ids: Any, logs: Any) -> Any:
         """Return the penalty for single words that are recognised too often, and adapt their multipliers."""
         torch, cap = self.torch, self.options.cap
         if cap is None:

@@ -87,7 +87,9 @@ def make_map(
     positions, versions = _neighbours(embedding, dims, options.seed), ""
     if method == "learned":
         if prior is None:
-            raise ParameterError("A learned map needs the use of words. Hint: prior=wv.Prior.english(embedding).")
+            raise ParameterError(
+                "A learned map needs the use of words. Hint: prior=wv.Prior.english(embedding)."
+            )
         positions, versions = _learned(embedding, positions, prior, options, device, watch, checkpoint)
     return described_map(embedding, positions, name, method, options, versions, prior)
 

@@ -6,7 +6,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.embedding import Embedding
 from wordveil.errors import check_whole
 from wordveil.intervals import Share, mean_share
 from wordveil.mechanisms import Mechanism

@@ -38,7 +38,7 @@ def check_answer(answer: object, owner: str) -> AnswerName:
     """Return the name of an answer if it is one, else raise ParameterError."""
     if answer not in ANSWERS:
         raise parameter_error("answer", owner, f"be one of {', '.join(ANSWERS)}", answer)
-    return answer  # type: ignore[return-value]  # it is one of them
+    return answer
 
 
 class PosteriorSearch(NearestSearch):

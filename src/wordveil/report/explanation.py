@@ -28,7 +28,7 @@ def explain_setting(
     if "file" in facts:
         parts.append(_about_file(facts["file"], perturber))
     if "word" in facts:
-        parts += _about_word(facts["word"], _symbol(perturber))
+        parts += _about_word(facts["word"], _symbol(perturber), perturber.mechanism.embedding.is_map)
     if full:
         parts.append(f"The promise, exactly\n\n{textwrap.indent(str(perturber.guarantee), '  ')}")
         if "projection_factor" in facts:
@@ -42,7 +42,7 @@ def _rows(perturber: Perturber, exposure: Exposure, facts: dict[str, Any]) -> di
         "In short": exposure.headline,
         "Protected": _protected(perturber),
         "How well": _how_well(facts["attacker"]),
-        "Proven": _proven(perturber),
+        "Proven": _proven(perturber, facts),
         "Over words": _spread(facts["spread"]),
         "Words at risk": _at_risk(facts),
         **_your_words(facts),
@@ -74,12 +74,17 @@ def _how_well(attacker: dict[str, Any]) -> str:
     )
 
 
-def _proven(perturber: Perturber) -> str:
+def _proven(perturber: Perturber, facts: dict[str, Any]) -> str:
     near = perturber.guarantee.word.neighbours[1].median
+    where = " on the map" if perturber.mechanism.embedding.is_map else ""
+    meaning = ""
+    if "exponent_by_meaning" in facts:
+        ten = odds_limit(facts["exponent_by_meaning"]["p50"])
+        meaning = f"; between a typical word and its ten nearest in meaning {ten}"
     return (
         "whatever else someone knows, seeing an output word changes their odds between a typical word and "
-        f"its nearest neighbour {odds_limit(near)}. This limit holds without any assumption; the shares "
-        "above are measured on public words and hold for the attacker who is described."
+        f"its nearest neighbour{where} {odds_limit(near)}{meaning}. This limit holds without any assumption; "
+        "the shares above are measured on public words and hold for the attacker who is described."
     )
 
 
@@ -225,17 +230,9 @@ def _about_file(facts: dict[str, Any], perturber: Perturber) -> str:
     )
 
 
-def _about_word(facts: dict[str, Any], symbol: str) -> list[str]:
+def _about_word(facts: dict[str, Any], symbol: str, is_map: bool) -> list[str]:
     answers = [("it stays", facts["stays"])]
     answers += [(row["word"], row) for row in facts["answers"] if row["word"] != facts["word"]]
-    neighbours = [
-        (
-            row["word"],
-            f"{symbol} = {at_most(row['exponent'])}",
-            ("factor " if has_limit(row["exponent"]) else "") + factor(row["exponent"]),
-        )
-        for row in facts["neighbours"]
-    ]
     regions = [
         (f"{facts[name]['word']}, in a {name} region", facts[name]["stays"]) for name in ("dense", "sparse")
     ]
@@ -247,7 +244,30 @@ def _about_word(facts: dict[str, Any], symbol: str) -> list[str]:
             "of the draws: the most of the best guess by use, the best guess if all words were equally "
             "frequent, and how often it stays."
         ),
-        "Its nearest words: by how much the odds between it and them can change at most\n"
-        + in_columns(neighbours),
+        f"{_nearest_heading(is_map)}: by how much the odds between it and them can change at most\n"
+        + in_columns(_exponents(facts["neighbours"], symbol)),
+        *_in_meaning(facts, symbol),
         f"How often words stay, in dense and sparse regions\n{bars(regions)}",
+    ]
+
+
+def _nearest_heading(is_map: bool) -> str:
+    return "Its nearest words on the map" if is_map else "Its nearest words"
+
+
+def _in_meaning(facts: dict[str, Any], symbol: str) -> list[str]:
+    """Return the words nearest in meaning, where the space is not that of the vectors themselves."""
+    if not facts["by_meaning"]:
+        return []
+    return [f"Its nearest words in meaning, by cosine\n{in_columns(_exponents(facts['by_meaning'], symbol))}"]
+
+
+def _exponents(rows: list[dict[str, Any]], symbol: str) -> list[tuple[str, ...]]:
+    return [
+        (
+            row["word"],
+            f"{symbol} = {at_most(row['exponent'])}",
+            ("factor " if has_limit(row["exponent"]) else "") + factor(row["exponent"]),
+        )
+        for row in rows
     ]

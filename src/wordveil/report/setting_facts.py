@@ -6,11 +6,13 @@ from typing import Any, Final
 import numpy as np
 
 from wordveil.attacker import guess_from_answers, guess_rate, word_exposures
-from wordveil.embedding import Embedding
-from wordveil.errors import FormatError
+from wordveil.embedding import Embedding, load_parent
+from wordveil.errors import FormatError, MachineError
 from wordveil.evaluation.privacy import reference_words, typical_stay, word_statistics
 from wordveil.exposure import Exposure, watch
 from wordveil.mechanisms import Mechanism
+from wordveil.mechanisms.answers import units_of
+from wordveil.neighbours import sample_ids
 from wordveil.perturber import Perturber
 from wordveil.prior import Prior
 from wordveil.randomness import insecure_stream
@@ -20,6 +22,7 @@ from wordveil.watched_words import WATCHED_WORDS
 __all__ = ["setting_facts", "text_facts", "word_facts"]
 
 _NEIGHBOURS: Final = 5
+_BY_MEANING: Final = 10
 _WATCH_DRAWS: Final = 40  # for each watched word: its interval reaches at most 0.16 to each side
 _SPREAD_WORDS: Final = 160  # drawn by use, so that eight of them are above the 95th percentile
 _SPREAD_DRAWS: Final = 20
@@ -50,6 +53,8 @@ def setting_facts(
         # Only public words are drawn here, so a seed is no secret, and the answer is the same each time.
         "typical_stay": typical_stay(mechanism, insecure_stream(0))._asdict(),
     }
+    if _parent_of(mechanism.embedding) is not None:
+        facts["exponent_by_meaning"] = _by_meaning(mechanism)
     factor = perturber.guarantee.word.projection_factor(vectors)
     if factor is not None:
         facts["projection_factor"] = factor
@@ -65,6 +70,28 @@ def _spread(mechanism: Mechanism, prior: Prior) -> dict[str, Any]:
     return {"p5": p5, "p50": p50, "p95": p95, "words": int((ids >= 0).sum()), "draws": _SPREAD_DRAWS}
 
 
+def _parent_of(embedding: Embedding) -> Embedding | None:
+    """Return the vectors that a map or a projection was made from, if it is one and they are on this machine."""
+    try:
+        parent = load_parent(embedding)
+    except MachineError:
+        return None
+    return None if parent is embedding else parent
+
+
+def _by_meaning(mechanism: Mechanism) -> dict[str, Any]:
+    """Return the exponents between words and their ten nearest by cosine in the vectors that the space was made from."""
+    units = units_of(mechanism.embedding)
+    sample = sample_ids(len(units), _SPREAD_WORDS)
+    table = units[sample] @ units.T
+    table[np.arange(len(sample)), sample] = -np.inf
+    most = min(_BY_MEANING, len(units) - 1)
+    nearest = np.argpartition(-table, most - 1, axis=1)[:, :most]
+    exponents = mechanism.guarantee.exponents(sample[:, None], nearest)
+    p5, p50, p95 = np.quantile(exponents, [0.05, 0.5, 0.95]).tolist()
+    return {"p5": p5, "p50": p50, "p95": p95, "words": len(sample), "neighbours": most}
+
+
 def word_facts(mechanism: Mechanism, word: str, draws: int, prior: Prior) -> dict[str, Any]:
     """Return what becomes of a public word, its nearest words, and a dense and a sparse region beside it."""
     tokens = split(word)
@@ -73,6 +100,7 @@ def word_facts(mechanism: Mechanism, word: str, draws: int, prior: Prior) -> dic
     facts = word_statistics(mechanism, folded, draws, stream).to_dict()
     dense, sparse = reference_words(mechanism.embedding)
     recognised = watch(mechanism, prior, {folded: "asked for"}, draws)[0]
+    parent = _parent_of(mechanism.embedding)
     return facts | {
         "named": recognised.named,
         "named_if_uniform": recognised.named_if_uniform,
@@ -81,6 +109,12 @@ def word_facts(mechanism: Mechanism, word: str, draws: int, prior: Prior) -> dic
             {"word": neighbour, "exponent": exponent}
             for neighbour, exponent in mechanism.guarantee.nearest(folded, _NEIGHBOURS)
         ],
+        "by_meaning": [
+            {"word": near, "cosine": cosine, "exponent": mechanism.guarantee.exponent(folded, near)}
+            for near, cosine in parent.neighbours(folded, _NEIGHBOURS)
+        ]
+        if parent is not None
+        else [],
         "dense": word_statistics(mechanism, dense, draws, stream, most=1).to_dict(),
         "sparse": word_statistics(mechanism, sparse, draws, stream, most=1).to_dict(),
     }

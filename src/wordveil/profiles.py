@@ -1,4 +1,4 @@
-"""Ready-made settings on the shipped map of the default vectors, chosen by what the best guess of an attacker gains.
+"""Ready-made settings on the shipped map of the default vectors, chosen by what an attacker gains.
 
 docs/choosing.md shows what each of them is worth. `make bench-profiles` measures it, and a test computes S
 again.

@@ -3,8 +3,8 @@
 python packages/wordveil-glove/tools/make_map.py --device cuda
 python packages/wordveil-glove/tools/make_map.py --positions fitted.npy --versions "PyTorch 2.11.0 on cuda"
 
-The shipped map was fitted on an H200 (73 s), from UMAP positions that were computed on a CPU. Another machine, or
-another version of a library, fits other positions: the numbers in the file are the truth.
+The shipped map was fitted on an H200 (73 s), from UMAP positions that were computed on a CPU. Another
+machine, or another version of a library, fits other positions: the numbers in the file are the truth.
 """
 
 import argparse
@@ -45,9 +45,8 @@ def main() -> None:
         positions = np.load(arguments.positions, allow_pickle=False)
         embedding = described_map(vectors, positions, NAME, "learned", options, arguments.versions, prior)
     fingerprint = save_store(embedding, arguments.out, dtype="float32", force=True)
-    print(
-        f"{arguments.out.name}: {len(embedding):,} words, {embedding.dim} dimensions, fingerprint {fingerprint}"
-    )
+    size = f"{len(embedding):,} words, {embedding.dim} dimensions"
+    print(f"{arguments.out.name}: {size}, fingerprint {fingerprint}")
 
 
 if __name__ == "__main__":

@@ -229,7 +229,8 @@ def map_(
 ) -> None:
     """Make a public map of words in few dimensions, on which noise leads to words of similar meaning.
 
-    Needs the extra maps. If it is interrupted, run the same command again: it continues from its last checkpoint.
+    Needs the extra maps. If it is interrupted, run the same command again: it continues from its last
+    checkpoint.
     """
     check_new_name(name, force=force)
     vectors = load_embedding(embedding)

@@ -50,8 +50,8 @@ Answer = Annotated[
     AnswerName | None,
     typer.Option(
         "--answer",
-        help="Which word is answered: the nearest (default), the likeliest, or the closest in meaning. The same as "
-        "--option answer=….",
+        help="Which word is answered: the nearest (default), the likeliest, or the closest in meaning. "
+        "The same as --option answer=….",
     ),
 ]
 MechanismOption = Annotated[

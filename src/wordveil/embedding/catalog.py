@@ -153,8 +153,8 @@ def _find_parent(fingerprint: str) -> Embedding:
         except (FormatError, OSError):
             continue
     raise MachineError(
-        "The vectors that this map or projection was made from are not on this machine. Hint: import them, or "
-        "choose --answer nearest or likeliest."
+        "The vectors that this map or projection was made from are not on this machine. Hint: import them, "
+        "or choose --answer nearest or likeliest."
     )
 
 

@@ -1,10 +1,10 @@
 """Fits positions of words on a public map, so that what is guessed is limited and what is answered is close.
 
-Laplace noise with ε = 1 is added on the map. Each step draws words, adds noise, and takes the posterior q(u|v) over
-all words u given the noisy point v. It raises the mean cosine Σ q(u|v)·cos(u, w) with the true word w, and holds two
-things down: S = E[max q(u|v)] for three groups of words (running text, content words, and all words with equal
-shares) at a target each, and the chance that a single word is recognised at a cap for every word. The multipliers of
-these limits grow while a limit is exceeded and shrink otherwise.
+Laplace noise with ε = 1 is added on the map. Each step draws words, adds noise, and takes the posterior
+q(u|v) over all words u given the noisy point v. It raises the mean cosine Σ q(u|v)·cos(u, w) with the true
+word w, and holds two things down: S = E[max q(u|v)] for three groups of words (running text, content words,
+and all words with equal shares) at a target each, and the chance that a single word is recognised at a cap
+for every word. The multipliers of these limits grow while a limit is exceeded and shrink otherwise.
 
 Only NumPy and PyTorch are needed (extra `maps`).
 """
@@ -69,15 +69,15 @@ def fit_map(
     options: MapOptions,
     *,
     device: str = "cpu",
-    watch: Callable[[int, int], None] = lambda done, total: None,
+    watch: Callable[[int, int], None] = lambda *_: None,
     state: dict[str, Any] | None = None,
     save: Callable[[dict[str, Any]], None] | None = None,
 ) -> MapFit:
     """Return positions of all words, fitted from a start.
 
-    `vectors` are those whose cosines count; `shares` and `content` are priors of V + 1 entries, the last for words
-    outside of the vocabulary, which stand at the mean of the map. `save` is called now and then with a state, from
-    which the fit can be continued.
+    `vectors` are those whose cosines count; `shares` and `content` are priors of V + 1 entries, the last for
+    words outside of the vocabulary, which stand at the mean of the map. `save` is called now and then with a
+    state, from which the fit can be continued.
     """
     import torch
 

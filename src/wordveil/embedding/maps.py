@@ -1,8 +1,9 @@
 """Public maps of words: positions in few dimensions, made for adding noise.
 
-A mechanism works in any public space. On a map, words of similar meaning stand close together and the number of words
-around each is similar, so that noise which hides a word leads to words that are close to it in meaning. A map is made
-from public data only, the vectors and the use of words, and its numbers are the truth: another machine may fit others.
+A mechanism works in any public space. On a map, words of similar meaning stand close together and the number
+of words around each is similar, so that noise which hides a word leads to words that are close to it in
+meaning. A map is made from public data only, the vectors and the use of words, and its numbers are the truth:
+another machine may fit others.
 """
 
 import warnings
@@ -31,9 +32,17 @@ _DISTANCE: Final = 0.5  # UMAP's min_dist: larger values spread words more evenl
 class WordUse(Protocol):
     """How often words are used: a `wv.Prior`."""
 
-    name: str
-    shares: NDArray[np.float64]
-    declared_public: bool
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """The share of each word, and of all words outside."""
+
+    @property
+    def declared_public(self) -> bool:
+        """Whether somebody has declared that it was not derived from the private text."""
 
     @property
     def fingerprint(self) -> str:
@@ -52,7 +61,7 @@ def make_map(
     options: MapOptions = MapOptions(),
     device: str = "cpu",
     name: str = "",
-    watch: Callable[[int, int], None] = lambda done, total: None,
+    watch: Callable[[int, int], None] = lambda *_: None,
     checkpoint: Path | None = None,
 ) -> Embedding:
     """Return a new embedding of the same words, on a map of few dimensions (extra `maps`).
@@ -64,8 +73,8 @@ def make_map(
     dims : int
         Dimensions of the map: 7 and 10 did best.
     method : str
-        "neighbours" places words by UMAP. "learned" starts from that, and moves them by gradient descent, so that
-        answers are close in meaning while what an attacker can guess is held at the targets of `options`.
+        "neighbours" places words by UMAP. "learned" starts from that, and moves them by gradient descent, so
+        that answers are close in meaning while what an attacker can guess is held at the targets of `options`.
     prior : Prior
         How often words are used; needed for "learned".
     options : MapOptions
@@ -80,8 +89,8 @@ def make_map(
         raise parameter_error("method", "make_map", "be 'learned' or 'neighbours'", method)
     if not embedding.public or (prior is not None and not prior.declared_public):
         raise ParameterError(
-            "A map must be made from public vectors and public word counts, or its positions depend on the private "
-            "text. Hint: public=True declares them public."
+            "A map must be made from public vectors and public word counts, or its positions depend on the "
+            "private text. Hint: public=True declares them public."
         )
     embedding.verify()
     positions, versions = _neighbours(embedding, dims, options.seed), ""

@@ -22,7 +22,7 @@ _BLOCK: Final = 256  # words at a time: a table of 256 × 33,752 cosines has 35 
 
 @dataclass(frozen=True, slots=True)
 class Closeness:
-    """How close answers are to words drawn from a prior, by cosine in the vectors that the space was made from.
+    """How close answers are to words, by cosine in the vectors that the space was made from.
 
     Attributes
     ----------
@@ -58,7 +58,9 @@ class Closeness:
 def measure_closeness(
     mechanism: Mechanism, prior: Prior, *, draws: int = _DRAWS, stream: Stream | None = None
 ) -> Closeness:
-    """Perturb words drawn from a prior, and compare the answers with them. Words without a vector are left out.
+    """Perturb words drawn from a prior, and compare the answers with them.
+
+    Words without a vector are left out.
 
     Examples
     --------

@@ -31,9 +31,12 @@ _PAPER: Final = (
 
 
 _ANSWER: Final = Option(
-    "answer", str, "which word is answered: the nearest, the likeliest, or the closest in meaning", default="nearest",
+    "answer",
+    str,
+    "which word is answered: the nearest, the likeliest, or the closest in meaning",
+    default="nearest",
     choices=ANSWERS,
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,8 +61,8 @@ class Mahalanobis(Mechanism):
         Where the nearest word is searched for: "cpu", "cuda", or "auto" for a GPU if there is one. The device
         changes no answer; the noise always comes from the CPU.
     answer : str
-        Which word is answered: "nearest", as in the paper, "likeliest" under a public prior, or "closest" in meaning
-        on average (see `wordveil.mechanisms.answers`). The guarantee is the same for all three.
+        Which word is answered: "nearest", as in the paper, "likeliest" under a public prior, or "closest" in
+        meaning on average (see `wordveil.mechanisms.answers`). The guarantee is the same for all three.
 
     Examples
     --------

@@ -11,8 +11,8 @@ __all__ = ["closest", "likeliest"]
 
 Floats = NDArray[np.float32]
 
-# Sums may be reordered, which rounds them differently on another processor: the answer is still a function of the
-# point. Infinite and undefined numbers keep their meaning.
+# Sums may be reordered, which rounds them differently on another processor: the answer is still a function of
+# the point. Infinite and undefined numbers keep their meaning.
 _FAST: Final = {"reassoc", "contract", "arcp", "nsz"}
 
 
@@ -55,8 +55,8 @@ def closest(
 ) -> None:
     """Write the candidate with the largest expected cosine for each point; of equals, the likelier one.
 
-    The candidates are the words with the best scores. The sum of their unit vectors, weighted by the posterior, has
-    a product with each of them: its expected cosine.
+    The candidates are the words with the best scores. The sum of their unit vectors, weighted by the
+    posterior, has a product with each of them: its expected cosine.
     """
     strips, _, width = columns.shape
     scores, tops = np.empty(strips * width, np.float32), np.empty(strips, np.float32)

@@ -1,9 +1,9 @@
-"""Answers to a noisy point: the nearest word, the likeliest one, or the one that is closest in meaning on average.
+"""Answers to a noisy point: the nearest word, the likeliest, or the closest in meaning on average.
 
-Each is a function of the noisy point v and of public data only: positions, use of words, vectors. So whatever is
-promised about v holds for the answer (post-processing): Pr[M(w) = u] is the integral of the density of v over the
-points whose answer is u, and the density changes by a factor of at most exp(ε·d(w, w')). All three have the same
-guarantee. None of them may look at the input word, or take its candidates from it.
+Each is a function of the noisy point v and of public data only: positions, use of words, vectors. So whatever
+is promised about v holds for the answer (post-processing): Pr[M(w) = u] is the integral of the density of v
+over the points whose answer is u, and the density changes by a factor of at most exp(ε·d(w, w')). All three
+have the same guarantee. None of them may look at the input word, or take its candidates from it.
 """
 
 from typing import Final, Literal
@@ -44,9 +44,10 @@ def check_answer(answer: object, owner: str) -> AnswerName:
 class PosteriorSearch(NearestSearch):
     """Finds the likeliest word of a point, or the closest one, in place of the nearest.
 
-    The score of a word u at a point v is β·log p(u) - ε·‖φ(u) - v‖_RM, with β = 0.75. `likeliest` answers the word with
-    the best score. `closest` takes the 150 words with the best scores, weighs them by exp(score), and answers the one
-    of them that has the largest mean cosine with all of them, in the vectors that the space was made from.
+    The score of a word u at a point v is β·log p(u) - ε·‖φ(u) - v‖_RM, with β = 0.75. `likeliest` answers the
+    word with the best score. `closest` takes the 150 words with the best scores, weighs them by exp(score),
+    and answers the one of them that has the largest mean cosine with all of them, in the vectors that the
+    space was made from.
 
     Parameters
     ----------

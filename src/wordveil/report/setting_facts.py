@@ -71,7 +71,7 @@ def _spread(mechanism: Mechanism, prior: Prior) -> dict[str, Any]:
 
 
 def _parent_of(embedding: Embedding) -> Embedding | None:
-    """Return the vectors that a map or a projection was made from, if it is one and they are on this machine."""
+    """Return the vectors that a map or a projection was made from, if they are on this machine."""
     try:
         parent = load_parent(embedding)
     except MachineError:
@@ -80,7 +80,7 @@ def _parent_of(embedding: Embedding) -> Embedding | None:
 
 
 def _by_meaning(mechanism: Mechanism) -> dict[str, Any]:
-    """Return the exponents between words and their ten nearest by cosine in the vectors that the space was made from."""
+    """Return the exponents between words and their ten nearest by cosine in the parent's vectors."""
     units = units_of(mechanism.embedding)
     sample = sample_ids(len(units), _SPREAD_WORDS)
     table = units[sample] @ units.T

@@ -1,4 +1,4 @@
-"""The default vectors of wordveil, in one memory-mapped file at `PATH`, and a map of their words at `MAP_PATH`."""
+"""The default vectors of wordveil, in the file at `PATH`, and a map of their words at `MAP_PATH`."""
 
 from pathlib import Path
 from typing import Final

@@ -305,8 +305,8 @@ class MetricGuarantee(Guarantee):
         epsilon = self.euclidean_epsilon
         if self.embedding.is_map:
             return _wrapped(
-                "Distances are those on a public map of words. No inequality relates them to distances in the "
-                "vectors that it was made from, so this ε can't be compared with an ε elsewhere."
+                "Distances are those on a public map of words. No inequality relates them to distances in "
+                "the vectors that it was made from, so this ε can't be compared with an ε elsewhere."
             )
         if self.metric.lam == 0.0:
             return _wrapped("Distances are Euclidean, in the units of the vectors.")

@@ -39,7 +39,8 @@ def main() -> None:
     if arguments.positions is None:
         embedding = make_map(
             vectors, DIMS, prior=prior, options=options, device=arguments.device, name=NAME,
-            checkpoint=Path("build/map.state"), watch=lambda done, total: print(f"{done} of {total}", flush=True),
+            checkpoint=Path("build/map.state"),
+            watch=lambda done, total: print(f"{done} of {total}", flush=True),
         )  # fmt: skip
     else:
         positions = np.load(arguments.positions, allow_pickle=False)

@@ -129,7 +129,7 @@ class _Fit:
         self.optimizer = torch.optim.Adam([self.positions], lr=options.rate, betas=(0.9, 0.99))
 
     def _rescale(self) -> None:
-        """Scale the start so that S of running text is at its target: the fit then moves words, not the scale."""
+        """Scale the start so that S of running text is at its target."""
         torch = self.torch
         low, high = -6.0, 6.0
         start = self.positions / self.positions.std()

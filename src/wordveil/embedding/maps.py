@@ -74,7 +74,7 @@ def make_map(
         Dimensions of the map: 7 and 10 did best.
     method : str
         "neighbours" places words by UMAP. "learned" starts from that, and moves them by gradient descent, so
-        that answers are close in meaning while what an attacker can guess is held at the targets of `options`.
+        that answers are close in meaning while what an attacker guesses is held at the targets of `options`.
     prior : Prior
         How often words are used; needed for "learned".
     options : MapOptions

@@ -55,9 +55,9 @@ class Profile:
 PROFILES: Final = {
     profile.name: profile
     for profile in (
-        Profile("gentle", "closest to the original, least protected", 0.45, 1.2),
-        Profile("balanced", "a start for most data", 0.30, 0.91),
-        Profile("strong", "best protected, only the broad topic is left", 0.15, 0.55),
+        Profile("gentle", "closest to the original, least protected", 0.45, 1.58),
+        Profile("balanced", "a start for most data", 0.30, 0.93),
+        Profile("strong", "best protected, only the broad topic is left", 0.15, 0.40),
     )
 }
 """The profiles by name."""

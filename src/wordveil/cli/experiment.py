@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from wordveil.cli.console import count_progress, output
 from wordveil.cli.experiment_inputs import parse_dims, parse_numbers, read_texts, run_sweep, selected_ids
 from wordveil.cli.options import (
+    Answer,
     Delimiter,
     Device,
     EmbeddingName,
@@ -206,6 +207,7 @@ def utility_(
     dims: Annotated[
         int | None, typer.Option(metavar="K", help="Work on the top K principal axes (default: all).")
     ] = None,
+    answer: Answer = None,
     repetitions: Annotated[int, typer.Option(metavar="N", help="How many splits and draws.")] = 5,
     out: Out = None,
     seed: TextSeed = 0,
@@ -214,13 +216,14 @@ def utility_(
 ) -> None:
     """How well classifiers learn from perturbed text. Prints scores, never a text."""
     check_folder(out)
-    if ready := chosen_profile(context, profile, _SET_BY_PROFILE):
+    if ready := chosen_profile(context, profile, (*_SET_BY_PROFILE, "answer")):
         embedding, epsilons, lams = ready.embedding, str(ready.epsilon), str(ready.lam)
+        answer = ready.answer
     data = load_labelled(file, text, label, positive, make_layout(format, delimiter, no_header, no_quotes))
     all_axes = load_embedding(embedding)
     vectors = all_axes if dims is None else all_axes.project(dims)
     values = parse_numbers(epsilons, "epsilons"), parse_numbers(lams, "lams")
-    grid = UtilityGrid(*values, repetitions, classifier, test, seed)
+    grid = UtilityGrid(*values, repetitions, classifier, test, seed, answer or "nearest")
     with count_progress("training") as watch:
         result = utility(data, vectors, grid, watch, device=chosen_device(device))
     dataset = recognise_dataset(file)

@@ -18,6 +18,7 @@ from wordveil.evaluation.datasets import LabelledTexts
 from wordveil.evaluation.grid import check_settings
 from wordveil.evaluation.student import half_width, p_positive, p_two_sided
 from wordveil.mechanisms import Mahalanobis
+from wordveil.mechanisms.answers import AnswerName, check_answer
 from wordveil.nearest.devices import DeviceName
 from wordveil.perturber import Perturber
 from wordveil.randomness import insecure_key
@@ -56,11 +57,13 @@ class UtilityGrid:
     classifier: ClassifierName = "bow"
     test: Literal["perturbed", "clean"] = "perturbed"
     seed: int = 0
+    answer: AnswerName = "nearest"
 
     def __post_init__(self) -> None:
         check_whole(self.repetitions, "repetitions", "UtilityGrid", 1, 1000)
         check_whole(self.seed, "seed", "UtilityGrid", 0)
         check_settings(self.epsilons, self.lams, "UtilityGrid")
+        check_answer(self.answer, "UtilityGrid")
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +126,9 @@ def utility(
     shape = len(grid.lams), len(grid.epsilons), grid.repetitions
     scores = np.empty((*shape, len(Scores._fields)))
     for done, (i, j, k) in enumerate(np.ndindex(*shape)):
-        perturber = Perturber(Mahalanobis(embedding, grid.epsilons[j], grid.lams[i], device=device))
+        perturber = Perturber(
+            Mahalanobis(embedding, grid.epsilons[j], grid.lams[i], device=device, answer=grid.answer)
+        )
         answers, _ = perturbed_texts(
             perturber, insecure_key(grid.seed), k, i * len(grid.epsilons) + j, {"text": [*data.texts]}
         )

@@ -13,7 +13,7 @@ Floats = NDArray[np.float32]
 
 # Sums may be reordered, which rounds them differently on another processor: the answer is still a function of
 # the point. Infinite and undefined numbers keep their meaning.
-_FAST: Final = {"reassoc", "contract", "arcp", "nsz"}
+_FAST: Final = {"reassoc", "contract", "arcp", "nsz", "nnan"}
 
 
 @compiled(fastmath=_FAST)

@@ -162,7 +162,7 @@ def explain(
     )
     perturber = Perturber(setting.mechanism, policy)
     prior = chosen_prior(setting.mechanism.embedding, frequencies, frequencies_are_public)
-    topics = watched_topics(watch)
+    topics = watched_topics(watch, setting.mechanism.embedding)
     if unsafe_seed is not None:
         check_whole(unsafe_seed, "unsafe_seed", "explain", 0)
     # What can be wrong with a word or a file is said before the setting is measured, which takes seconds.

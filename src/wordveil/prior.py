@@ -107,14 +107,18 @@ class Prior:
     def _ids(self, positions: ArrayLike) -> NDArray[np.int64]:
         return np.where(np.equal(positions, len(self.shares) - 1), -1, positions).astype(np.int64)
 
+    @property
+    def function_words(self) -> int:
+        """How many of the most frequent words are not among the content words."""
+        return min(_FUNCTION_WORDS, (len(self.shares) - 1) // 10)
+
     def content(self) -> "Prior":
         """Return the prior of content words: without the 200 most frequent words, and without the outside.
 
         Of a vocabulary of fewer than 2,000 words, the most frequent tenth is left out.
         """
         shares = np.append(self.shares[:-1], 0.0)
-        frequent = min(_FUNCTION_WORDS, (len(shares) - 1) // 10)
-        shares[np.argsort(-shares, kind="stable")[:frequent]] = 0.0
+        shares[np.argsort(-shares, kind="stable")[: self.function_words]] = 0.0
         if not shares.any():
             raise ParameterError("A prior without any use of content words has no content().")
         return Prior(f"{self.name}, content words", _normalised(shares), self.declared_public)

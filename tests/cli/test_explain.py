@@ -135,6 +135,8 @@ def test_a_manifest_of_wordveil_0_1_0(capsys: pytest.CaptureFixture[str]) -> Non
     assert "are those called glove-840b-300d here." in shown
     assert "does not say whether they were declared public" in shown
     assert "unprotected: label." in shown
+    assert "Best guess" not in shown  # which manifests have since version 3
+    assert "The numbers above were computed again, and agree." in shown
     padded = explained(capsys, "--manifest", str(MANIFESTS / "version-1-padded.json"))
     assert "padded or cut to 6 words, so any two texts are covered, by an exponent of at most 465" in padded
     assert "which texts are missing (wordveil 0.1.0" in padded

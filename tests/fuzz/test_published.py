@@ -61,9 +61,9 @@ def test_explained_manifests(
         released = rules.call(lambda: read_manifest(path))
         if isinstance(released, wv.WordveilError):
             return "refused"
-        text = explain_manifest(released, "", registered=False, recomputed=False)
+        text = explain_manifest(released, "", registered=False)
         assert all(letter.isprintable() or letter == "\n" for letter in text)
-        json.dumps(released._asdict(), allow_nan=False)
+        json.dumps(released.to_dict(), allow_nan=False)
         return "explained"
 
     parts = [documents(data, part) for part in valid if isinstance(valid[part], dict)]

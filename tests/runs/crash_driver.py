@@ -74,6 +74,7 @@ def main() -> None:
         vars(module)["CHUNK_ROWS"] = 10
     source = folder / f"in.{suffix}"
     write(source, suffix)
+    PERTURBER.exposure()  # once here, not in each of hundreds of processes
     results = []
     for number in range(1, 10_000):
         for path in folder.iterdir():

@@ -60,7 +60,7 @@ from wordveil.mechanisms import mechanism_names
 from wordveil.perturber import Perturber, warn_if_weak
 from wordveil.report.explanation import explain_setting
 from wordveil.report.released import Released, read_manifest
-from wordveil.report.released_explanation import explain_manifest, recompute
+from wordveil.report.released_explanation import Recomputed, explain_manifest, recompute
 from wordveil.report.setting_facts import setting_facts, text_facts, word_facts
 from wordveil.runs.manifest import SEEDED
 from wordveil.tables import Layout, open_table
@@ -165,7 +165,7 @@ def explain(
     )
     perturber = Perturber(setting.mechanism, policy)
     prior = chosen_prior(setting.mechanism.embedding, frequencies, frequencies_are_public)
-    topics = watched_topics(watch)
+    topics = watched_topics(watch, setting.mechanism.embedding)
     if unsafe_seed is not None:
         check_whole(unsafe_seed, "unsafe_seed", "explain", 0)
     # What can be wrong with a word or a file is said before the setting is measured, which takes seconds.
@@ -227,14 +227,14 @@ def _explain_manifest(context: typer.Context, path: Path, embedding: str, as_jso
     released = read_manifest(path)
     here = _vectors_here(released, embedding if "embedding" in written else None)
     registered = released.setting["mechanism"] in mechanism_names()
-    recomputed = bool(here) and recompute(released, load_embedding(here), path)
+    recomputed = recompute(released, load_embedding(here), path) if here else Recomputed()
     if released.void:
         warnings.warn(f"This manifest promises nothing: {released.void}.", PrivacyWarning, stacklevel=2)
     if as_json:
-        facts = released._asdict() | {
+        facts = released.to_dict() | {
             "vectors_here": here or None,
             "mechanism_here": registered,
-            "recomputed": recomputed,
+            "recomputed": recomputed._asdict(),
         }
         typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
     else:

@@ -10,13 +10,13 @@ from wordveil.cli.config import is_from_file, is_written
 from wordveil.cli.options import mechanism_of
 from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.formats.numpy_files import read_word_list
-from wordveil.errors import ParameterError
+from wordveil.errors import FormatError, ParameterError
 from wordveil.mechanisms import Mechanism
 from wordveil.mechanisms.answers import AnswerName
 from wordveil.nearest.devices import DeviceName
 from wordveil.prior import Prior, default_prior, read_counts
 from wordveil.profiles import PROFILES, Profile, load_profile
-from wordveil.tokens import split
+from wordveil.tokens import Tokenizer, split
 from wordveil.watched_words import YOUR_LIST
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
 
 ATTACKER: Final = "The attacker"
 _SET_BY_PROFILE: Final = ("epsilon", "lam", "dims", "answer", "mechanism", "option", "embedding")
+_MOST_WATCHED: Final = 2000  # each is drawn tens of times: on two cores this takes about a minute
 HOW_TO_CHOOSE: Final = (
     "A setting is missing. Hint: --profile balanced is a start ('gentle' protects less, 'strong' more), or "
     "choose --epsilon yourself: 'wordveil explain' says what one is worth, 'wordveil calibrate' finds one."
@@ -156,9 +157,18 @@ def chosen_prior(embedding: Embedding, frequencies: Path | None, are_public: boo
     return Prior.from_counts(embedding, read_counts(frequencies), public=are_public)
 
 
-def watched_topics(path: Path | None) -> dict[str, str]:
-    """Return the words of a user's list, one per line, with the topic "your list"."""
+def watched_topics(path: Path | None, embedding: Embedding) -> dict[str, str]:
+    """Return the words of a user's list, one per line, with the topic "your list".
+
+    What has no vector of its own is split as in a text: for "hiv-positive", both parts are watched.
+    """
+    words: dict[str, str] = {}
     if path is None:
-        return {}
-    words = (split(line) for line in read_word_list(path))
-    return {tokens[0]: YOUR_LIST for tokens in words if len(tokens) == 1}
+        return words
+    tokenizer = Tokenizer(embedding.index)
+    for line in read_word_list(path):
+        known = [embedding.words[number] for number in tokenizer.ids(line) if number >= 0]
+        words |= dict.fromkeys(known or split(line)[:1], YOUR_LIST)
+    if len(words) > _MOST_WATCHED:
+        raise FormatError(f"{path}: has over {_MOST_WATCHED:,} words, too many to watch. Hint: fewer.")
+    return words

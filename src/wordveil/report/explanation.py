@@ -41,7 +41,7 @@ def _rows(perturber: Perturber, exposure: Exposure, facts: dict[str, Any]) -> di
         "Setting": setting_in_words(facts["setting"]) + _profile(facts["setting"], exposure),
         "In short": exposure.headline,
         "Protected": _protected(perturber),
-        "How well": _how_well(facts["attacker"]),
+        "How well": _how_well(facts["attacker"], exposure.prior.function_words),
         "Proven": _proven(perturber, facts),
         "Over words": _spread(facts["spread"]),
         "Words at risk": _at_risk(facts),
@@ -63,12 +63,12 @@ def _profile(setting: dict[str, Any], exposure: Exposure) -> str:
     return f" (the profile {names[0]})"
 
 
-def _how_well(attacker: dict[str, Any]) -> str:
+def _how_well(attacker: dict[str, Any], function_words: int) -> str:
     content, answers = attacker["content_words"], attacker["from_answers_at_least"]
     bound = "" if content["closed_form"] else "at least "
     return (
-        f"for words that carry content (all but the 200 most frequent) the best guess is right in {bound}"
-        f"{percent(content['share'])} of cases; {percent(content['guess_without_output'])} by guessing "
+        f"for words that carry content (all but the {function_words} most frequent) the best guess is right "
+        f"in {bound}{percent(content['share'])} of cases; {percent(content['guess_without_output'])} by guessing "
         "alone. Someone who sees only the private text, as people do, was right in "
         f"{percent(answers['share'])} of cases in a test; a cleverer one may do better."
     )
@@ -114,7 +114,8 @@ def _your_words(facts: dict[str, Any]) -> dict[str, str]:
     missing = facts["watched_without_vector"]
     sentences = [f"the most exposed of your list: {_most_exposed(words)}."] if words else []
     if missing:
-        sentences.append(f"{missing} of them have no vector, and are hidden like all unknown words.")
+        have, are = ("has", "is") if missing == 1 else ("have", "are")
+        sentences.append(f"{missing} of them {have} no vector, and {are} hidden like all unknown words.")
     return {"Your words": " ".join(sentences)} if sentences else {}
 
 

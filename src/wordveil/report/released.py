@@ -32,6 +32,7 @@ class ReleasedGuess(NamedTuple):
     success: Share
     alone: float
     closed_form: bool
+    draws: int
     prior: str
     prior_fingerprint: str
     prior_declared_public: bool
@@ -70,6 +71,12 @@ class Released(NamedTuple):
     together: str
     output: str
     sha256: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the same facts as plain JSON values."""
+        guess = self.guess
+        facts = None if guess is None else guess._asdict() | {"success": guess.success._asdict()}
+        return self._asdict() | {"guess": facts}
 
 
 @sealed
@@ -163,6 +170,7 @@ def _guess(attacker: dict[str, Any]) -> ReleasedGuess:
         success=success,
         alone=alone,
         closed_form=_get(rate, "closed_form", bool),
+        draws=_count(rate, "draws"),
         prior=_shown(_get(prior, "name", str)),
         prior_fingerprint=_digest(prior, "fingerprint"),
         prior_declared_public=_get(prior, "declared_public", bool),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from wordveil.embedding import Embedding
 from wordveil.errors import FormatError, WordveilError
@@ -14,20 +14,27 @@ from wordveil.report.layout import in_rows, wrapped
 from wordveil.report.released import Released, ReleasedGuess
 from wordveil.rounding import at_most, odds_limit, percent, percent_range
 
-__all__ = ["explain_manifest", "recompute"]
+__all__ = ["Recomputed", "explain_manifest", "recompute"]
 
 _TOLERANCE: Final = 1e-6  # far above the rounding of another machine
 _EXPOSED_SLACK: Final = 5  # words near the limit, which another rounding may put on its other side
 
 
-def recompute(released: Released, embedding: Embedding, path: Path) -> bool:
-    """Compute the promise of a manifest again, from its vectors; say whether that was possible.
+class Recomputed(NamedTuple):
+    """Which numbers of a manifest were computed again, and agree."""
+
+    promise: bool = False
+    best_guess: bool = False
+
+
+def recompute(released: Released, embedding: Embedding, path: Path) -> Recomputed:
+    """Compute the numbers of a manifest again, from its vectors; say for which that was possible.
 
     Raises FormatError if the manifest promises more than its setting does.
     """
     name, dims = released.setting["mechanism"], released.setting.get("dims")
     if name not in mechanism_names():
-        return False
+        return Recomputed()
     options = {option.name for option in mechanism_class(name).options}
     chosen = {key: value for key, value in released.setting.items() if key in options}
     try:
@@ -35,34 +42,38 @@ def recompute(released: Released, embedding: Embedding, path: Path) -> bool:
         mechanism = make_mechanism(name, axes, released.setting.get("epsilon", 0.0), **chosen)
         promise = mechanism.guarantee
     except WordveilError:  # parameters that this version does not know, or a plugin that fails
-        return False
+        return Recomputed()
     too_small = released.worst < promise.worst_case.lower * (1.0 - _TOLERANCE)
     if too_small or released.nearest < promise.neighbours[1].median * (1.0 - _TOLERANCE):
         raise FormatError(f"{path}: promises more than its setting does. Hint: do not rely on it.")
-    if released.guess is not None and not _is_plausible(released.guess, mechanism):
-        raise FormatError(
-            f"{path}: says that less is guessed than is measured here. Hint: do not rely on it."
-        )
-    return True
+    if released.guess is None:
+        return Recomputed(promise=True)
+    return Recomputed(True, _measured_again(released.guess, mechanism, path))
 
 
-def _is_plausible(guess: ReleasedGuess, mechanism: Mechanism) -> bool:
-    """Say whether the attacker's number of a manifest agrees with what is measured here.
+def _measured_again(guess: ReleasedGuess, mechanism: Mechanism, path: Path) -> bool:
+    """Measure the attacker's number of a manifest again; say whether that was possible.
 
-    Counts of somebody's own are not here, so what is claimed with them can't be measured again.
+    Counts of somebody's own are not here, so what is guessed with them can't be measured again. How many
+    words are recognised by someone who thinks that all are equally frequent can.
     """
     priors = (Prior.english, Prior.by_rank, Prior.uniform)
     known = [prior for prior in (_made(make, mechanism.embedding) for make in priors) if prior is not None]
     same = [prior for prior in known if prior.fingerprint == guess.prior_fingerprint]
-    if not same:
-        return all(prior.name != guess.prior for prior in known)  # else its counts would be those
-    measured = measure_exposure(mechanism, same[0])
-    return (
-        guess.success.high >= measured.rate.success.low
-        and guess.success.share >= measured.rate.success.low
-        and guess.exposed >= len(measured.exposed) - _EXPOSED_SLACK
-        and guess.watched >= measured.watched
-    )
+    measured = measure_exposure(mechanism, same[0] if same else Prior.uniform(mechanism.embedding))
+    lowest = measured.rate.success.low if same else 0.0
+    if (
+        min(guess.success.share, guess.success.high) < lowest
+        or guess.exposed < len(measured.exposed) - _EXPOSED_SLACK
+        or guess.watched < measured.watched
+        or guess.sees != measured.sees
+        or (bool(same) and abs(guess.alone - measured.rate.alone) > _TOLERANCE)
+        or (not same and any(prior.name == guess.prior for prior in known))  # whose counts would be those
+    ):
+        raise FormatError(
+            f"{path}: says that less is guessed than is measured here. Hint: do not rely on it."
+        )
+    return bool(same)
 
 
 def _made(make: Callable[[Embedding], Prior], embedding: Embedding) -> Prior | None:
@@ -72,7 +83,9 @@ def _made(make: Callable[[Embedding], Prior], embedding: Embedding) -> Prior | N
         return None
 
 
-def explain_manifest(released: Released, here: str, registered: bool, recomputed: bool) -> str:
+def explain_manifest(
+    released: Released, here: str, registered: bool, recomputed: Recomputed = Recomputed()
+) -> str:
     """Return what a manifest promises; `here` says which vectors available here are those it names.
 
     `here` is empty if there are none, and `registered` says whether its mechanism is known here.
@@ -129,9 +142,10 @@ def _about_guess(guess: ReleasedGuess | None) -> dict[str, str]:
     if not guess.closed_form:
         cases = f"in {percent_range(guess.success)} of cases (bounds by draws)"
     public = "" if guess.prior_declared_public else " Nobody declared that prior public."
+    counted = {0: "none is", 1: "1 is"}.get(guess.exposed, f"{guess.exposed} are")
     words = (
-        f" Of {guess.watched} words on sensitive topics, {guess.exposed} are recognised more than four times "
-        "out of five."
+        f" Of {guess.watched} words on sensitive topics, {counted} recognised more than four times out of "
+        "five."
     )
     return {
         "Best guess": f"someone who {knows(guess.prior)}, and {guess.sees}, names the word {cases}; "
@@ -160,11 +174,11 @@ def _unsaid(released: Released) -> list[str]:
     return [missing, first] if released.bag else [missing]
 
 
-def _vectors_sentence(released: Released, here: str, registered: bool, recomputed: bool) -> str:
+def _vectors_sentence(released: Released, here: str, registered: bool, recomputed: Recomputed) -> str:
     mark = f"fingerprint {released.vectors[:16]}, {released.words:,} words"
     if here:
         first = f"The vectors ({mark}) are those called {here} here."
-        first += " The numbers above were computed again, and agree." if recomputed else ""
+        first += _agreement(released, recomputed)
     else:
         first = (
             f"The vectors ({mark}) are none of those that are available here, so the numbers above were "
@@ -178,3 +192,14 @@ def _vectors_sentence(released: Released, here: str, registered: bool, recompute
     name = released.setting["mechanism"]
     unknown = "" if registered else f" The mechanism {name} is not installed here."
     return f"{first} {public}{unknown}"
+
+
+def _agreement(released: Released, recomputed: Recomputed) -> str:
+    if not recomputed.promise:
+        return ""
+    if released.guess is None or recomputed.best_guess:
+        return " The numbers above were computed again, and agree."
+    return (
+        " What is proven was computed again, and agrees. How often a guess is right was not: the counts of "
+        "words that it rests on are not here."
+    )

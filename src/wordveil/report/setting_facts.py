@@ -19,7 +19,7 @@ from wordveil.randomness import insecure_stream
 from wordveil.tokens import split
 from wordveil.watched_words import WATCHED_WORDS
 
-__all__ = ["setting_facts", "text_facts", "word_facts"]
+__all__ = ["by_meaning", "setting_facts", "text_facts", "word_facts"]
 
 _NEIGHBOURS: Final = 5
 _BY_MEANING: Final = 10
@@ -54,7 +54,7 @@ def setting_facts(
         "typical_stay": typical_stay(mechanism, insecure_stream(0))._asdict(),
     }
     if _parent_of(mechanism.embedding) is not None:
-        facts["exponent_by_meaning"] = _by_meaning(mechanism)
+        facts["exponent_by_meaning"] = by_meaning(mechanism)
     factor = perturber.guarantee.word.projection_factor(vectors)
     if factor is not None:
         facts["projection_factor"] = factor
@@ -79,7 +79,7 @@ def _parent_of(embedding: Embedding) -> Embedding | None:
     return None if parent is embedding else parent
 
 
-def _by_meaning(mechanism: Mechanism) -> dict[str, Any]:
+def by_meaning(mechanism: Mechanism) -> dict[str, Any]:
     """Return the exponents between words and their ten nearest by cosine in the parent's vectors."""
     units = units_of(mechanism.embedding)
     sample = sample_ids(len(units), _SPREAD_WORDS)

@@ -1,0 +1,343 @@
+"""What each profile is worth, beside other spaces and answers: the numbers of docs/choosing.md and docs/maps.md.
+
+    WORDVEIL_TEST_DATA=DIR python -m benchmarks.profiles [--umap POSITIONS.npy]
+
+`--umap` adds a map of UMAP alone, from positions that `wordveil embedding map --method neighbours` fits.
+
+For each setting: how often an attacker guesses a word, which words on sensitive topics are exposed, what is
+proven, how close answers are to the words, how often whole texts are linked, and what a classifier still
+learns. All draws come from fixed seeds, on public words and public texts. No text is printed or recorded.
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+import wordveil as wv
+from benchmarks.clock import seconds
+from benchmarks.linkage import PAD_TO
+from benchmarks.linkage import measure as measure_linkage
+from wordveil.attacker import guess_from_answers, guess_rate
+from wordveil.embedding.catalog import MAP_NAME
+from wordveil.embedding.map_fit import MapOptions
+from wordveil.embedding.maps import described_map
+from wordveil.evaluation.calibration import calibrate_attack
+from wordveil.evaluation.closeness import measure_closeness
+from wordveil.evaluation.datasets import LabelledTexts, load_labelled, recognise_dataset
+from wordveil.evaluation.utility import Scores, UtilityGrid, interval, utility
+from wordveil.exposure import measure_exposure, watch
+from wordveil.intervals import Share, clopper_pearson
+from wordveil.mechanisms.answers import AnswerName
+from wordveil.nearest.threads import all_cores
+from wordveil.profiles import PROFILES
+from wordveil.report.setting_facts import by_meaning
+from wordveil.rounding import at_most, percent_range
+from wordveil.tokens import split
+from wordveil.watched_words import WATCHED_WORDS
+
+DRAWS: Final = 5_000  # words: the interval of S reaches about 0.013 to each side
+WATCH_DRAWS: Final = 50  # of each watched word
+MOST: Final = 2000  # texts that are linked
+REPETITIONS: Final = 3
+SEED: Final = 0
+TIMED_DIMS: Final = 15
+PACKAGES: Final = ("numpy", "scipy", "scikit-learn", "wordveil", "wordveil-english", "wordveil-glove")
+
+
+class Setting(NamedTuple):
+    name: str
+    space: str
+    lam: float
+    epsilon: float
+    answer: AnswerName = "nearest"
+
+    def make(self, spaces: dict[str, wv.Embedding]) -> wv.Mahalanobis:
+        return wv.Mahalanobis(spaces[self.space], self.epsilon, self.lam, answer=self.answer)
+
+
+OTHERS: Final = (Setting("the paper's", "300 dims", 1.0, 10.0),)
+# Space, λ and answer of settings with the S of balanced.
+EQUAL_S: Final[tuple[tuple[str, float, AnswerName], ...]] = (
+    ("10 axes", 0.0, "nearest"),
+    ("10 axes", 0.0, "closest"),
+    ("UMAP", 0.0, "nearest"),
+    ("UMAP", 0.0, "closest"),
+    ("map", 0.0, "nearest"),
+    ("300 dims", 1.0, "nearest"),
+)
+
+
+class Priors(NamedTuple):
+    tokens: wv.Prior
+    content: wv.Prior
+    rank_based: wv.Prior
+    uniform: wv.Prior
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/profiles.json"))
+    parser.add_argument("--umap", type=Path)
+    args = parser.parse_args()
+    data = read_data(parser)
+    start = time.perf_counter()
+    embedding = wv.load_embedding()
+    english = wv.Prior.english(embedding)
+    priors = Priors(english, english.content(), wv.Prior.by_rank(embedding), wv.Prior.uniform(embedding))
+    timing = measure_times(embedding, english)
+    spaces = {"300 dims": embedding, "10 axes": embedding.project(10), "map": wv.load_embedding(MAP_NAME)}
+    if args.umap is not None:
+        positions = np.load(args.umap, allow_pickle=False)
+        spaces["UMAP"] = described_map(embedding, positions, "umap", "neighbours", MapOptions(), "", None)
+    rows = []
+    for setting in list_settings(spaces, english):
+        rows.append(measure(setting, spaces, priors, data))
+        print(f"{time.perf_counter() - start:6.0f} s  {setting.name}", file=sys.stderr, flush=True)
+    record = {
+        "made_by": "python -m benchmarks.profiles",
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "threads": all_cores(),
+        "versions": {package: version(package) for package in PACKAGES},
+        "vectors": {"words": len(embedding), "fingerprint": embedding.fingerprint},
+        "prior": {"name": english.name, "fingerprint": english.fingerprint},
+        "data": {name: describe(texts) for name, texts in data.items()},
+        "draws": DRAWS,
+        "watch_draws": WATCH_DRAWS,
+        "linked_texts": MOST,
+        "repetitions": REPETITIONS,
+        "seed": SEED,
+        "timing": timing,
+        "seconds": time.perf_counter() - start,
+        "rows": rows,
+    }
+    args.out.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+    print_tables(record)
+
+
+def read_data(parser: argparse.ArgumentParser) -> dict[str, LabelledTexts]:
+    """Return the data sets of the paper, by their names."""
+    folder = os.environ.get("WORDVEIL_TEST_DATA")
+    if not folder:
+        parser.error("WORDVEIL_TEST_DATA must name the folder of the SMS and the tweets")
+    paths = sorted(path for kind in ("*.csv", "*.tsv") for path in Path(folder).glob(kind))
+    known = {path: recognise_dataset(path) for path in paths}
+    data = {dataset.name: load_labelled(path) for path, dataset in known.items() if dataset is not None}
+    if set(data) != {"sms", "tweets"}:
+        parser.error("the folder that WORDVEIL_TEST_DATA names must have both the SMS and the tweets")
+    return data
+
+
+def describe(data: LabelledTexts) -> dict[str, Any]:
+    lengths = [len(split(text)) for text in data.texts]
+    return {"texts": len(lengths), "median_words": float(np.median(lengths)), "positive": sum(data.labels)}
+
+
+def list_settings(spaces: dict[str, wv.Embedding], prior: wv.Prior) -> list[Setting]:
+    profiles = [Setting(p.name, "map", p.lam, p.epsilon, p.answer) for p in PROFILES.values()]
+    balanced = next(setting for setting in profiles if setting.name == "balanced")
+    target = guess_rate(balanced.make(spaces), prior, draws=DRAWS).success.share
+    found: dict[tuple[str, float], float] = {("map", 0.0): balanced.epsilon}
+    equal = []
+    for space, lam, answer in EQUAL_S:
+        if space not in spaces:
+            continue
+        if (space, lam) not in found:
+            found[space, lam] = equal_epsilon(spaces[space], prior, lam, target)
+        equal.append(Setting("S of balanced", space, lam, found[space, lam], answer))
+    return [*profiles, *equal, *OTHERS]
+
+
+def equal_epsilon(space: wv.Embedding, prior: wv.Prior, lam: float, target: float) -> float:
+    """Return the ε at which S is the target, with the draws that S is measured by."""
+    result = calibrate_attack(lambda epsilon: wv.Mahalanobis(space, epsilon, lam), prior, target, draws=DRAWS)
+    return float(f"{result.epsilon:.3g}")
+
+
+def measure(
+    setting: Setting, spaces: dict[str, wv.Embedding], priors: Priors, data: dict[str, LabelledTexts]
+) -> dict[str, Any]:
+    mechanism = setting.make(spaces)
+    exposure = measure_exposure(mechanism, priors.tokens)
+    return {
+        "name": setting.name,
+        "setting": setting._asdict(),
+        "guessed": {
+            name: guess_rate(mechanism, prior, draws=DRAWS).to_dict()
+            for name, prior in priors._asdict().items()
+        },
+        "guessed_from_answers_at_least": guess_from_answers(mechanism, priors.tokens)._asdict(),
+        "unchanged": {
+            "running_text": unchanged(mechanism, priors.tokens),
+            "vocabulary": unchanged(mechanism, priors.uniform),
+        },
+        "watched": watched(mechanism, priors.tokens),
+        "warning": exposure.warning,
+        "proven": proven(mechanism),
+        "closeness": {
+            "content": measure_closeness(mechanism, priors.content).to_dict(),
+            "tokens": measure_closeness(mechanism, priors.tokens).to_dict(),
+            "uniform": measure_closeness(mechanism, priors.uniform).to_dict(),
+        },
+        "linkage": {
+            name: {
+                "padded" if pad_to else "unpadded": linked(mechanism, pad_to, texts.texts)
+                for pad_to in (None, PAD_TO)
+            }
+            for name, texts in data.items()
+        },
+        "learning": {name: learned(setting, mechanism.embedding, texts) for name, texts in data.items()},
+    }
+
+
+def unchanged(mechanism: wv.Mechanism, prior: wv.Prior) -> dict[str, float]:
+    """Return how often a word that is drawn from the prior stays; an unknown word never does."""
+    stream = wv.insecure_stream(SEED)
+    ids = prior.draw(stream.uniforms((DRAWS,)))
+    answers = mechanism.perturb_ids(ids, stream=stream)
+    return clopper_pearson(int((answers == ids).sum()), DRAWS)._asdict()
+
+
+def watched(mechanism: wv.Mechanism, prior: wv.Prior) -> dict[str, Any]:
+    words = watch(mechanism, prior, WATCHED_WORDS, WATCH_DRAWS)
+    return {
+        "words": len(words),
+        "above_0.8": sum(word.largest > 0.8 for word in words),
+        "above_0.8_with_confidence": sum(word.is_exposed for word in words),
+        "above_0.5": sum(word.largest > 0.5 for word in words),
+        "mean_unchanged": float(np.mean([word.unchanged for word in words])),
+        "mean_named": float(np.mean([word.named for word in words])),
+        "mean_largest": float(np.mean([word.largest for word in words])),
+        "most_exposed": {word.word: word.largest for word in words[:10]},
+    }
+
+
+def proven(mechanism: wv.Mechanism) -> dict[str, float]:
+    promise = mechanism.guarantee
+    near, tenth = promise.neighbours[1], promise.neighbours[10]
+    return {
+        "median_to_nearest": near.median,
+        "median_to_10th": tenth.median,
+        "worst_case": promise.worst_case.upper,
+        "median_to_ten_by_meaning": by_meaning(mechanism)["p50"],
+    }
+
+
+def linked(mechanism: wv.Mechanism, pad_to: int | None, texts: list[str]) -> dict[str, Any]:
+    """Return how often a text is picked first among those that are linked; equal ones in random order."""
+    facts = measure_linkage(wv.Perturber(mechanism, wv.Policy(pad_to=pad_to)), texts, MOST, SEED)
+    rank_1 = {name: facts[name]["rank_1"] for name in ("by_words", "by_both", "by_length")}
+    return rank_1 | {"guessing": facts["guessing"]["rank_1"]}
+
+
+def learned(setting: Setting, space: wv.Embedding, data: LabelledTexts) -> dict[str, Any]:
+    """Return the scores of a bag of words that learns from private text, or from clean text."""
+    facts: dict[str, Any] = {}
+    for test in ("perturbed", "clean"):
+        grid = UtilityGrid((setting.epsilon,), (setting.lam,), REPETITIONS, "bow", test, SEED, setting.answer)
+        result = utility(data, space, grid)
+        facts[f"private_to_{'private' if test == 'perturbed' else 'clean'}"] = summary(result.scores[0, 0])
+    return facts | {"clean_to_clean": summary(result.clean), "majority": result.majority}
+
+
+def summary(scores: np.ndarray) -> dict[str, Any]:
+    columns = {name: interval(scores[:, column]) for column, name in enumerate(Scores._fields)}
+    return {name: dict(zip(("mean", "half_width"), columns[name], strict=True)) for name in columns}
+
+
+def measure_times(embedding: wv.Embedding, prior: wv.Prior) -> dict[str, Any]:
+    """Return how long S and a calibration take, once; what is computed only once per process is included."""
+    space = embedding.project(TIMED_DIMS)
+    return {
+        "dims": TIMED_DIMS,
+        "load_average": os.getloadavg()[0],
+        "guess_rate_seconds": seconds(lambda: guess_rate(wv.Laplace(space, 6.2), prior)),
+        "calibrate_seconds": seconds(lambda: calibrate_attack(lambda e: wv.Laplace(space, e), prior, 0.3)),
+    }
+
+
+def print_tables(record: dict[str, Any]) -> None:
+    rows = record["rows"]
+    names = [f"{row['name']} ({in_short(row['setting'])})" for row in rows]
+    for title, columns in (
+        ("guessed, of 1", guess_columns),
+        ("words and distances", word_columns),
+        ("closeness", closeness_columns),
+        ("linked at rank 1: words / both / length", linkage_columns),
+        ("accuracy: private to private / private to clean", learning_columns),
+    ):
+        table = [columns(row) for row in rows]
+        print(f"\n{title}")
+        print(f"  {'':48}" + "".join(f"{name:>22}" for name in table[0]))
+        for name, cells in zip(names, table, strict=True):
+            print(f"  {name:48}" + "".join(f"{cell:>22}" for cell in cells.values()))
+    clean = {name: row["clean_to_clean"]["accuracy"]["mean"] for name, row in rows[0]["learning"].items()}
+    majority = {name: row["majority"] for name, row in rows[0]["learning"].items()}
+    print(f"\naccuracy on clean text {clean}, of the larger class {majority}")
+    print(f"timing {record['timing']}")
+
+
+def in_short(setting: dict[str, Any]) -> str:
+    return f"{setting['space']}, λ = {setting['lam']:g}, ε = {setting['epsilon']:g}, {setting['answer']}"
+
+
+def guess_columns(row: dict[str, Any]) -> dict[str, str]:
+    tokens = row["guessed"]["tokens"]
+    cells = {"S": f"{tokens['share']:.3f}", "alone": f"{tokens['guess_without_output']:.3f}"}
+    cells["95%"] = percent_range(Share(tokens["share"], tokens["low"], tokens["high"]))
+    cells |= {name: f"{row['guessed'][name]['share']:.3f}" for name in ("content", "rank_based", "uniform")}
+    return cells | {"from answers": f"{row['guessed_from_answers_at_least']['share']:.3f}"}
+
+
+def word_columns(row: dict[str, Any]) -> dict[str, str]:
+    words, limits = row["watched"], row["proven"]
+    counts = [words[name] for name in ("above_0.8", "above_0.8_with_confidence", "above_0.5")]
+    return {
+        "stays, running text": f"{row['unchanged']['running_text']['share']:.3f}",
+        "stays, vocabulary": f"{row['unchanged']['vocabulary']['share']:.3f}",
+        "over 0.8 / sure / 0.5": " / ".join(map(str, counts)),
+        "proven: 1st / 10th": f"{at_most(limits['median_to_nearest'])} / {at_most(limits['median_to_10th'])}",
+        "worst case": at_most(limits["worst_case"]),
+        "watched: stay / named": f"{words['mean_unchanged']:.3f} / {words['mean_named']:.3f}",
+        "ε·d by meaning": at_most(limits["median_to_ten_by_meaning"]),
+    }
+
+
+def closeness_columns(row: dict[str, Any]) -> dict[str, str]:
+    return {
+        f"{group}: cosine / near": f"{facts['cosine']['share']:.3f} / {facts['near']['share']:.3f}"
+        for group, facts in row["closeness"].items()
+    } | {
+        "constant": " / ".join(f"{facts['constant']:.3f}" for facts in row["closeness"].values()),
+    }
+
+
+def linkage_columns(row: dict[str, Any]) -> dict[str, str]:
+    return {
+        f"{name}, {padding}": " / ".join(f"{result[how]['share']:.3f}" for how in list(result)[:3])
+        for name, results in row["linkage"].items()
+        for padding, result in results.items()
+    }
+
+
+def learning_columns(row: dict[str, Any]) -> dict[str, str]:
+    return {
+        name: " / ".join(
+            f"{result[how]['accuracy']['mean']:.3f}" for how in ("private_to_private", "private_to_clean")
+        )
+        for name, result in row["learning"].items()
+    }
+
+
+if __name__ == "__main__":
+    main()

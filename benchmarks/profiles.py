@@ -1,4 +1,4 @@
-"""What each profile is worth, beside other spaces and answers: the numbers of docs/choosing.md and docs/maps.md.
+"""What each profile is worth, beside other spaces and answers: for docs/choosing.md and docs/maps.md.
 
     WORDVEIL_TEST_DATA=DIR python -m benchmarks.profiles [--umap POSITIONS.npy]
 

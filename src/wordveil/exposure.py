@@ -70,7 +70,7 @@ class Exposure:
     watched : int
         How many of the built-in words on sensitive topics the vocabulary has.
     exposed : tuple of str
-        Those that are recognised more than four times out of five.
+        Those of which it is certain, by few draws, that they are recognised more than four times out of five.
     documented : bool
         Whether the setting is a profile, whose exposed words are documented.
     """

@@ -11,7 +11,7 @@ from typing import Final
 from wordveil.embedding import load_embedding
 from wordveil.embedding.catalog import MAP_NAME
 from wordveil.errors import UnknownNameError
-from wordveil.mechanisms import Mechanism, make_mechanism
+from wordveil.mechanisms import Mechanism, make_mechanism, mechanism_class
 from wordveil.mechanisms.answers import AnswerName
 from wordveil.nearest.devices import DeviceName
 
@@ -82,7 +82,8 @@ def is_profile(mechanism: Mechanism) -> bool:
     """Say whether a mechanism has the setting of a profile, on the same vectors."""
     setting = mechanism.setting()
     for profile in PROFILES.values():
-        expected = {"mechanism": profile.mechanism, "epsilon": profile.epsilon, "answer": profile.answer}
-        if expected.items() <= setting.items():
+        expected = {"epsilon": profile.epsilon, "lam": profile.lam, "answer": profile.answer}
+        same_class = type(mechanism) is mechanism_class(profile.mechanism)
+        if same_class and expected.items() <= setting.items():
             return mechanism.embedding.fingerprint == load_embedding(profile.embedding).fingerprint
     return False

@@ -15,7 +15,7 @@ from wordveil.embedding.map_fit import MapOptions, fit_map
 from wordveil.embedding.maps import described_map, make_map
 
 WORDS = 240
-SMALL = MapOptions(steps=300, batch=96, targets=(0.3, 0.3, 0.3), cap=None)
+SMALL = MapOptions(steps=200, batch=96, targets=(0.3, 0.3, 0.3), cap=None)
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +105,15 @@ def test_the_extra_is_named_if_it_is_missing(toy: wv.Embedding, monkeypatch: pyt
         make_map(toy, 3)
 
 
+@pytest.fixture(autouse=True)
+def _one_thread(request: pytest.FixtureRequest) -> None:
+    """Tables this small are slower in several threads."""
+    if request.node.get_closest_marker("torch"):
+        import torch
+
+        torch.set_num_threads(1)
+
+
 @pytest.mark.torch
 def test_a_fit_meets_its_targets_and_gets_closer(
     toy: wv.Embedding, start: NDArray[np.float32], prior: wv.Prior
@@ -130,7 +139,7 @@ def test_a_cap_protects_the_most_exposed_words(
 
     worst = []
     for cap in (None, 0.2):
-        options = MapOptions(steps=400, batch=96, targets=(0.3, 0.3, 0.3), cap=cap)
+        options = MapOptions(steps=200, batch=96, targets=(0.3, 0.3, 0.3), cap=cap)
         fit = fit_map(toy.vectors, start, prior.shares, prior.content().shares, options)
         mapped = described_map(toy, fit.positions, "", "learned", options, "", prior)
         exposures = word_exposures(wv.Laplace(mapped, 1.0), prior, np.arange(WORDS), draws=50)

@@ -125,17 +125,20 @@ def described_map(
         preprocessing=f"{dims} dimensions: {about}",
         parent=embedding.fingerprint,
     )
-    return Embedding._adopt(tuple(embedding.words), locked(positions), provenance, public=True)
+    mapped = Embedding._adopt(tuple(embedding.words), locked(positions), provenance, public=True)
+    return mapped._made_from(embedding)
 
 
 def _neighbours(embedding: Embedding, dims: int, seed: int) -> NDArray[np.float32]:
     """Return positions by UMAP, which keeps near words near."""
-    try:
-        import umap
-    except ImportError:
-        raise MissingExtraError("umap-learn", "maps", "A map") from None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a seed means one thread, which is what we want
+        # It misses TensorFlow, which is not needed, and a seed means one thread, which is what we want.
+        warnings.simplefilter("ignore", ImportWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            import umap
+        except ImportError:
+            raise MissingExtraError("umap-learn", "maps", "A map") from None
         model = umap.UMAP(
             n_components=dims,
             n_neighbors=min(_NEIGHBOURS, len(embedding) - 1),

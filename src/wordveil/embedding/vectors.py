@@ -279,9 +279,13 @@ class Embedding:
         projection = Embedding._adopt(
             self.words, projected, provenance, fingerprint=fingerprint, derived=True, public=self.public
         )
-        if "_reference" not in vars(self):  # else it can be loaded again by its name
-            vars(projection)["_parent"] = self
-        return projection
+        return projection._made_from(self)
+
+    def _made_from(self, parent: "Embedding") -> Self:
+        """Return this embedding, which keeps its parent unless that can be loaded again by its name."""
+        if "_reference" not in vars(parent):
+            vars(self)["_parent"] = parent
+        return self
 
     def mapped(self, dims: int = 10, **choices: Any) -> "Embedding":
         """Return a public map of the words in few dimensions; see `wordveil.embedding.maps.make_map`."""

@@ -68,8 +68,8 @@ def _how_well(attacker: dict[str, Any], function_words: int) -> str:
     bound = "" if content["closed_form"] else "at least "
     return (
         f"for words that carry content (all but the {function_words} most frequent) the best guess is right "
-        f"in {bound}{percent(content['share'])} of cases; {percent(content['guess_without_output'])} by guessing "
-        "alone. Someone who sees only the private text, as people do, was right in "
+        f"in {bound}{percent(content['share'])} of cases; {percent(content['guess_without_output'])} by "
+        "guessing alone. Someone who sees only the private text, as people do, was right in "
         f"{percent(answers['share'])} of cases in a test; a cleverer one may do better."
     )
 

@@ -252,6 +252,7 @@ def test_another_setting_is_measured_again(calls: list[str]) -> None:
         (changed(embedding, 1.0), prior),  # as if it had been defined again in a notebook
         (mechanism, Prior.uniform(embedding)),
         (mechanism, Prior("another name", prior.shares)),
+        (mechanism, Prior(prior.name, prior.shares[::-1])),
         (mechanism, Prior(prior.name, prior.shares, declared_public=False)),
     ]
     results = [measure_exposure(*case) for case in cases]

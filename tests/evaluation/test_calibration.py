@@ -133,6 +133,8 @@ def test_one_pass_decides_each_draw_rightly(cloud: wv.Embedding, lam: float, eps
     stays = stays_by_definition(mechanism, epsilon, draws)
     assert np.array_equal(critical <= epsilon, stays)
     assert (critical / 2.0 <= epsilon).sum() > stays.sum() + 10
+    louder = wv.Mahalanobis(cloud, 0.5, lam).channel().noise(7, wv.insecure_stream(0))
+    assert louder == pytest.approx(2.0 * mechanism.channel().noise(7, wv.insecure_stream(0)))
 
 
 @pytest.mark.parametrize("lam", [0.0, 1.0])

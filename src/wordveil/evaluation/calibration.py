@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,8 +24,12 @@ MakeMechanism = Callable[[float], Mechanism]
 """Makes the mechanism of a setting with that ε."""
 
 _DRAWS: Final = 2000
-_SMALLEST, _LARGEST = 1e-6, 1e12  # far outside of what any vectors need; between them every share is reached
-_STEP: Final = 4.0
+_ROUGH: Final = 8  # one draw in so many finds the place; near it, all of them are drawn
+# Of log ε: far outside of what any vectors need. Between these, every share is reached.
+_SMALLEST: Final = math.log(1e-6)
+_LARGEST: Final = math.log(1e12)
+_STEP: Final = math.log(4.0)
+_NEAR: Final = 0.06  # a little more than the usual interval of ε reaches to each side
 _TOO_SMALL: Final = "The target is too close to what every ε reaches. Hint: a larger one."
 _TOO_LARGE: Final = "The target is too close to what no ε exceeds. Hint: a smaller one."
 _TOLERANCE: Final = 0.005  # of ε: a tenth of its usual interval
@@ -81,7 +86,7 @@ def calibrate_attack(make: MakeMechanism, prior: Prior, target: float, *, draws:
             "Hint: a larger --target-attack."
         )
 
-    def measure(epsilon: float) -> Share:
+    def measure(epsilon: float, draws: int = draws) -> Share:
         rate = guess_rate(make(epsilon), prior, draws=draws)
         if not rate.exact:
             raise ParameterError(
@@ -90,7 +95,7 @@ def calibrate_attack(make: MakeMechanism, prior: Prior, target: float, *, draws:
             )
         return rate.success
 
-    return _solved(measure, target)
+    return _solved(measure, target, lambda epsilon: measure(epsilon, max(2, draws // _ROUGH)))
 
 
 def calibrate_unchanged(make: MakeMechanism, target: float, *, draws: int = _DRAWS) -> Calibration:
@@ -160,8 +165,13 @@ def critical_epsilons(mechanism: Mechanism, draws: int) -> NDArray[np.float64]:
     return critical
 
 
-def _solved(measure: Callable[[float], Share], target: float) -> Calibration:
-    """Return where the share and both ends of its interval reach the target, by Brent's method in log ε."""
+def _solved(
+    measure: Callable[[float], Share], target: float, rough: Callable[[float], Share] | None = None
+) -> Calibration:
+    """Return where the share and both ends of its interval reach the target, by Brent's method in log ε.
+
+    `rough` measures the share from fewer draws, to start near the end.
+    """
     known: dict[float, Share] = {}
 
     def at(log_epsilon: float) -> Share:
@@ -169,24 +179,29 @@ def _solved(measure: Callable[[float], Share], target: float) -> Calibration:
             known[log_epsilon] = measure(math.exp(log_epsilon))
         return known[log_epsilon]
 
-    low = _root(lambda x: at(x).high, target)
-    middle = _root(lambda x: at(x).share, target)
-    high = _root(lambda x: at(x).low, target)
+    start, step = 0.0, _STEP
+    if rough is not None:
+        with suppress(ParameterError):  # then all draws may still reach the target
+            start = _root(lambda x: rough(math.exp(x)).share, target, start, step)
+            step = _NEAR
+    middle = _root(lambda x: at(x).share, target, start, step)
+    low = _root(lambda x: at(x).high, target, middle, _NEAR)
+    high = _root(lambda x: at(x).low, target, middle, _NEAR)
     return Calibration(math.exp(middle), math.exp(low), math.exp(high), target, at(middle))
 
 
-def _root(share: Callable[[float], float], target: float) -> float:
-    """Return the log ε at which a share reaches the target."""
+def _root(share: Callable[[float], float], target: float, start: float, step: float) -> float:
+    """Return the log ε at which a share reaches the target; each step from the start is twice as long."""
     from scipy.optimize import brentq
 
-    low = 0.0
+    low = high = start
+    reach = step
     while share(low) > target:
-        low -= math.log(_STEP)
-        if low < math.log(_SMALLEST):
+        if low == _SMALLEST:
             raise ParameterError(_TOO_SMALL)
-    high = low
+        low, high, reach = max(low - reach, _SMALLEST), low, 2.0 * reach
     while share(high) < target:
-        high += math.log(_STEP)
-        if high > math.log(_LARGEST):
+        if high == _LARGEST:
             raise ParameterError(_TOO_LARGE)
+        low, high, reach = high, min(high + reach, _LARGEST), 2.0 * reach
     return low if low == high else float(brentq(lambda x: share(x) - target, low, high, xtol=_TOLERANCE))

@@ -267,9 +267,8 @@ class Run:
             "words": progress.words,
         }
         earlier = self.entry.earlier_releases
-        exposure = warn_if_weak(
-            self.perturber, self.prior, stacklevel=7
-        )  # at the caller of the sealed function
+        # The warning is placed at the caller of the sealed function.
+        exposure = warn_if_weak(self.perturber, self.prior, stacklevel=6)
         facts = manifest(
             self.perturber, self.table, exposure, secure=self.key.secure, output=output, earlier=earlier
         )

@@ -116,8 +116,8 @@ class Perturber:
 
         Examples
         --------
-        >>> Perturber.from_profile("balanced").mechanism.parameters()
-        {'epsilon': 5.7, 'lam': 0.0}
+        >>> Perturber.from_profile("balanced").mechanism.parameters()["answer"]
+        'closest'
         """
         return cls(load_profile(name).load(), Policy() if policy is None else policy)
 

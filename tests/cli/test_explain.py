@@ -161,7 +161,13 @@ def test_a_manifest_of_today(released: Path, vectors: str, capsys: pytest.Captur
     assert main(["explain", "--manifest", str(released), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["version"], facts["void"], facts["vectors_here"]) == (3, "", None)
-    assert facts["setting"] == {"mechanism": "mahalanobis", "epsilon": 1.0, "lam": 1.0, "dims": 3}
+    assert facts["setting"] == {
+        "mechanism": "mahalanobis",
+        "epsilon": 1.0,
+        "lam": 1.0,
+        "answer": "nearest",
+        "dims": 3,
+    }
 
 
 def test_a_manifest_that_says_it_is_void(released: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,7 +108,7 @@ def test_the_guarantee_is_the_same(small: wv.Embedding) -> None:
 
 def test_the_answer_is_part_of_the_identity(small: wv.Embedding) -> None:
     mechanisms = [wv.Laplace(small, 2.0, answer=answer) for answer in ANSWERS]
-    assert mechanisms[0].parameters() == {"epsilon": 2.0, "lam": 0.0}  # as in manifests of earlier versions
+    assert mechanisms[0].parameters() == {"epsilon": 2.0, "lam": 0.0, "answer": "nearest"}
     prior = default_prior(small).fingerprint[:16]
     for mechanism, answer in zip(mechanisms[1:], ANSWERS[1:], strict=True):
         assert mechanism.parameters() == {

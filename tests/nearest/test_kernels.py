@@ -11,7 +11,7 @@ from wordveil.nearest import kernels, screened
 from wordveil.nearest.screened import ScreenedSearch
 
 
-def test_compiled_and_plain_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def testcompiled_and_plain_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     draws = np.random.default_rng(1)
     rows, points = draws.normal(size=(150, 4)), draws.normal(size=(40, 4))
     rows[100:] = rows[:50]
@@ -46,4 +46,4 @@ def test_without_a_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     def twice(values: NDArray[np.float64]) -> NDArray[np.float64]:
         return values + values
 
-    assert kernels._compiled()(twice)(np.ones(2)).tolist() == [2.0, 2.0]
+    assert kernels.compiled()(twice)(np.ones(2)).tolist() == [2.0, 2.0]

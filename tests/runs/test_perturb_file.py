@@ -66,7 +66,7 @@ def test_the_manifest_holds_only_what_the_output_shows(
     }
     assert manifest["columns"] == {"perturbed": ["message"], "kept_as_they_were": ["label"]}
     assert manifest["parameters"] == {
-        "mechanism": "mahalanobis", "epsilon": 3.0, "lam": 0.5, "dims": 3
+        "mechanism": "mahalanobis", "epsilon": 3.0, "lam": 0.5, "answer": "nearest", "dims": 3
     }  # fmt: skip
     assert manifest["guarantee"] == perturber.guarantee.to_dict()
     assert manifest["policy"]["unsafe"] == ["unsafe_mask"]

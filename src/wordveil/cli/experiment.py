@@ -151,16 +151,14 @@ def density(
     as_json: Json = False,
 ) -> None:
     """How densely the words of some texts lie: the table of the paper's appendix. Never prints a text."""
-    dims = None
     if ready := chosen_profile(context, profile, ("embedding", "epsilon")):
-        embedding, epsilon, dims = ready.embedding, ready.epsilon, ready.dims
+        embedding, epsilon = ready.embedding, ready.epsilon
     grid = Grid((epsilon,), (0.0, 1.0), draws, seed=seed)
     name = "standard input" if str(file) == "-" else file.name
     check_whole(words, "words", "density", 1)
     check_folder(out)
     search_device = chosen_device(device)
-    all_axes = load_embedding(embedding)
-    vectors = all_axes if dims is None else all_axes.project(dims)
+    vectors = load_embedding(embedding)
     layout = make_layout(format, delimiter, no_header, no_quotes)
     result = text_density(vectors, read_texts(file, text or [], layout))
     table, facts = density_table(name, result, compare=compare_paper), density_facts(name, result)

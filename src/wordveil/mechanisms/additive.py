@@ -137,12 +137,11 @@ class Mahalanobis(Mechanism):
         return PosteriorSearch(self._places[:-1], stretch, default_prior(self.embedding), units)
 
     def parameters(self) -> dict[str, JSON]:
-        """Return ε and λ, and the answer if it is not the nearest word."""
-        parameters: dict[str, JSON] = {"epsilon": self.epsilon, "lam": self.lam}
-        if self.answer == "nearest":
-            return parameters
-        prior = default_prior(self.embedding)
-        return parameters | {"answer": self.answer, "answer_prior": prior.fingerprint[:16]}
+        """Return ε, λ and the answer, and for an answer that uses it the prior."""
+        parameters: dict[str, JSON] = {"epsilon": self.epsilon, "lam": self.lam, "answer": self.answer}
+        if self.answer != "nearest":
+            parameters["answer_prior"] = default_prior(self.embedding).fingerprint[:16]
+        return parameters
 
     def _noisy_points(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.float64]:
         """Return φ(w) + Z for each id, in float64 and in the eigenbasis."""

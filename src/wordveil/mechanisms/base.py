@@ -37,7 +37,7 @@ class Mechanism(ABC):
     --------
     >>> import wordveil as wv
     >>> wv.Mahalanobis(wv.load_embedding(), epsilon=10.0, lam=0.5).parameters()
-    {'epsilon': 10.0, 'lam': 0.5}
+    {'epsilon': 10.0, 'lam': 0.5, 'answer': 'nearest'}
     """
 
     name: ClassVar[str] = ""
@@ -112,7 +112,7 @@ class Mechanism(ABC):
         --------
         >>> import wordveil as wv
         >>> wv.Laplace(wv.load_embedding(), epsilon=2.0).setting()
-        {'mechanism': 'laplace', 'epsilon': 2.0, 'lam': 0.0, 'dims': 300}
+        {'mechanism': 'laplace', 'epsilon': 2.0, 'lam': 0.0, 'answer': 'nearest', 'dims': 300}
         """
         parameters = self.parameters()
         if parameters.keys() & {"mechanism", "dims"}:

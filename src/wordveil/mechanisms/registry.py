@@ -119,7 +119,7 @@ def make_mechanism(
     --------
     >>> from wordveil.embedding import load_embedding
     >>> make_mechanism("mahalanobis", load_embedding(), 5.0, lam=0.5).parameters()
-    {'epsilon': 5.0, 'lam': 0.5}
+    {'epsilon': 5.0, 'lam': 0.5, 'answer': 'nearest'}
     """
     mechanism = mechanism_class(name)
     epsilon = check_epsilon(epsilon, mechanism.__name__)

@@ -27,8 +27,11 @@ def show_noise(
     epsilon: OptionalEpsilon = None,
     lam: Annotated[float, typer.Option(help="λ of the right panel.")] = 1.0,
     axes: Annotated[
-        tuple[int, int], typer.Option(help="Which principal axes, counted from the strongest, 1.")
-    ] = (1, 30),
+        tuple[int, int] | None,
+        typer.Option(
+            help="Which principal axes, counted from the strongest, 1 (default: 1 and 30, or the last)."
+        ),
+    ] = None,
     embedding: EmbeddingName = DEFAULT_NAME,
     word: Annotated[
         list[str] | None, typer.Option(help="Draw the noise around this public word; may be repeated.")
@@ -44,5 +47,5 @@ def show_noise(
     lam = check_real(lam, "lam", "show-noise", "be in [0, 1]", 0.0, 1.0)
     vectors = load_embedding(embedding)
     words = word or [name for name in _WORDS if name in vectors] or list(vectors.words[:_OTHER_WORDS])
-    draw_noise(vectors, epsilon, lam, words, axes, out)
+    draw_noise(vectors, epsilon, lam, words, axes or (1, min(30, vectors.dim)), out)
     typer.echo(f"{out}: λ = 0 beside λ = {lam:g} at ε = {epsilon:g}")

@@ -29,9 +29,10 @@ _NAMES: Final = (
     "epsilon", "lam", "dims", "mechanism", "text", "keep", "format", "delimiter", "no-header", "no-quotes", "workers",
     "device", "resume", "force", "again", "no-ledger", "engine", "master", "pad-to", "bag", "unsafe-drop",
     "unsafe-mask", "unsafe-keep", "unsafe-keep-punctuation", "unsafe-keep-case", "unsafe-exempt", "unsafe-keep-nulls",
-    "unsafe-seed", "unsafe_seed", "embedding", "source", "config", "help", SECRET, "",
+    "unsafe-seed", "unsafe_seed", "embedding", "source", "config", "help", "profile", "frequencies",
+    "frequencies-are-public", SECRET, "",
 )  # fmt: skip
-_REPORTED: Final = ("text", "keep", "unsafe-exempt")
+_REPORTED: Final = ("text", "keep", "unsafe-exempt", "frequencies")
 """Errors about missing columns and paths quote the names that the user gave."""
 
 
@@ -55,7 +56,7 @@ def toml(value: Any) -> str:
 def documents() -> st.SearchStrategy[bytes]:
     """Settings of any value, most of them ones that the command knows."""
     usual = st.sampled_from(
-        ["message", "label", "csv", "text", "parquet", 1, 2.5, 0, True, False, 10**6, ["message"]]
+        ["message", "label", "csv", "text", "parquet", "balancd", 1, 2.5, 0, True, False, 10**6, ["message"]]
     )
     setting = st.tuples(st.sampled_from(_NAMES), st.one_of(usual, st.just(SECRET), odd_values()))
     allowed = setting.filter(lambda pair: not (pair[0] in _REPORTED and SECRET in toml(pair[1])))

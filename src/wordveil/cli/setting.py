@@ -10,7 +10,7 @@ from wordveil.cli.config import is_from_file, is_written
 from wordveil.cli.options import mechanism_of
 from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.formats.numpy_files import read_word_list
-from wordveil.errors import FormatError, ParameterError
+from wordveil.errors import FormatError, ParameterError, sealed
 from wordveil.mechanisms import Mechanism
 from wordveil.mechanisms.answers import AnswerName
 from wordveil.nearest.devices import DeviceName
@@ -157,6 +157,7 @@ def chosen_prior(embedding: Embedding, frequencies: Path | None, are_public: boo
     return Prior.from_counts(embedding, read_counts(frequencies), public=are_public)
 
 
+@sealed
 def watched_topics(path: Path | None, embedding: Embedding) -> dict[str, str]:
     """Return the words of a user's list, one per line, with the topic "your list".
 

@@ -172,7 +172,7 @@ def setting_in_words(setting: dict[str, Any]) -> str:
     values = ", ".join(
         f"{symbols.get(name, name)} = {f'{value:g}' if isinstance(value, float) else value}"
         for name, value in setting.items()
-        if name != "mechanism"
+        if name not in ("mechanism", "answer_prior")  # a fingerprint, which is for machines
     )
     return f"the mechanism {setting['mechanism']} with {values}" if values else str(setting["mechanism"])
 

@@ -173,8 +173,8 @@ def measure(
         "name": setting.name,
         "setting": setting._asdict(),
         "guessed": {
-            name: guess_rate(mechanism, getattr(priors, name), draws=draws).to_dict()
-            for name, draws in zip(priors._fields, (DRAWS, DRAWS, FEWER_DRAWS, FEWER_DRAWS), strict=True)
+            name: guess_rate(mechanism, prior, draws=DRAWS).to_dict()
+            for name, prior in priors._asdict().items()
         },
         "guessed_from_answers_at_least": guess_from_answers(mechanism, priors.tokens)._asdict(),
         "unchanged": {

@@ -34,3 +34,20 @@ def test_distances_are_those_of_a_direct_search(glove: wv.Embedding) -> None:
 def test_texts_without_words() -> None:
     with pytest.raises(wv.FormatError, match="fewer than two words"):
         text_density(EMB, ["zzz", "a"])
+
+
+def test_at_full_shape_distances_are_those_of_the_metric(glove: wv.Embedding) -> None:
+    space = glove.project(4)
+    words = list(space.words[:60])
+    density = text_density(space, [" ".join(words)])
+    metric = wv.Metric.from_embedding(space, 1.0)
+    vectors = space.vectors[density.ids].astype(np.float64)
+    distances = np.array([np.sort(metric.norm(vectors - vector))[1] for vector in vectors])
+    assert density.shaped is not None
+    assert density.shaped[0] == pytest.approx(distances.max() / distances.min(), rel=1e-4)
+    few = np.sort(distances)
+    assert density.shaped[1] == pytest.approx(few[-30:].mean() / few[:30].mean(), rel=1e-4)
+
+
+def test_too_few_words_have_no_full_shape() -> None:
+    assert text_density(EMB, ["a b"]).shaped is None  # all on one axis

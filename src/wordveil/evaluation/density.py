@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.embedding import Embedding
-from wordveil.errors import FormatError
+from wordveil.errors import FormatError, ParameterError
+from wordveil.metric import Metric
 from wordveil.tokens import Tokenizer
 
 __all__ = ["Density", "neighbour_distances", "text_density"]
@@ -62,6 +63,9 @@ class Density:
         The words of the texts that have a vector.
     distances : array
         The distance of each of them to the nearest other one.
+    shaped : pair of float, or None
+        `spread` and `extremes` at λ = 1, where distances follow the shape of the vectors; None if there are
+        too few words for that.
     """
 
     records: int
@@ -74,6 +78,7 @@ class Density:
     extreme_words: int
     ids: NDArray[np.int64]
     distances: NDArray[np.float64]
+    shaped: tuple[float, float] | None = None
 
 
 def text_density(embedding: Embedding, texts: Iterable[str]) -> Density:
@@ -93,21 +98,43 @@ def text_density(embedding: Embedding, texts: Iterable[str]) -> Density:
         [embedding.words[i] for i in used.tolist()], embedding.vectors[used], public=embedding.public
     )
     distances = neighbour_distances(used_words, np.arange(len(used_words)))
-    order = np.argsort(distances, kind="stable")
-    count = min(_EXTREME_WORDS, len(used) // 2)
-    densest, sparsest = order[:count], order[-count:]
     if not distances.any():
         raise FormatError("All words of the texts have the same vector.")
-    smallest = distances[distances > 0.0].min()
+    count = min(_EXTREME_WORDS, len(used) // 2)
+    sparsest = np.argsort(distances, kind="stable")[-count:]
+    spread, extremes = _ratios(distances, count)
     return Density(
         len(lengths),
         float(np.mean(lengths)),
         float(np.std(lengths, ddof=1)) if len(lengths) > 1 else 0.0,
         len(used),
-        float(distances.max() / smallest),
-        float(distances[sparsest].mean() / max(distances[densest].mean(), _SMALLEST)),
+        spread,
+        extremes,
         float(record_counts[used[sparsest]].mean() / len(lengths)),
         count,
         used,
         distances,
+        _at_full_shape(embedding, used_words, used, count),
     )
+
+
+def _ratios(distances: NDArray[np.float64], count: int) -> tuple[float, float]:
+    """Return the ratios of the largest to the smallest distance, and of the means of a few of each."""
+    ordered = np.sort(distances)
+    smallest = ordered[ordered > 0.0][0]
+    extremes = ordered[-count:].mean() / max(ordered[:count].mean(), _SMALLEST)
+    return float(ordered[-1] / smallest), float(extremes)
+
+
+def _at_full_shape(
+    embedding: Embedding, used_words: Embedding, used: NDArray[np.int64], count: int
+) -> tuple[float, float] | None:
+    try:
+        metric = Metric.from_embedding(embedding, 1.0)
+    except ParameterError:  # fewer words than dimensions, or no spread along one of them
+        return None
+    white = metric.whiten(embedding.vectors[used] - embedding.centroid)
+    shaped = neighbour_distances(
+        Embedding(used_words.words, white, public=embedding.public), np.arange(len(used_words))
+    )
+    return _ratios(shaped, count) if shaped.any() else None

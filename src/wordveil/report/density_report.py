@@ -21,6 +21,9 @@ def density_table(name: str, density: Density, *, compare: bool) -> StatTable:
     """Return the table of the paper's appendix; `compare` adds rows for the paper's own data sets."""
     facts = density_facts(name, density)
     rows = [_row(name, facts, density.words_mean, density.words_deviation)]
+    if density.shaped is not None:
+        shaped = facts | dict(zip(("d_max_over_d_min", "sparsest_over_densest"), density.shaped, strict=True))
+        rows.append(_row(f"{name}, λ = 1", shaped, density.words_mean, density.words_deviation))
     if compare:
         rows += [
             _row(f"the paper's {title}", values, *values["words_a_record"])
@@ -58,6 +61,9 @@ def density_facts(name: str, density: Density) -> dict[str, Any]:
         "extreme_words": density.extreme_words,
         "sparsest_over_densest": density.extremes,
         "share_with_sparsest": density.share,
+        "at_lam_1": None
+        if density.shaped is None
+        else dict(zip(("d_max_over_d_min", "sparsest_over_densest"), density.shaped, strict=True)),
     }
 
 

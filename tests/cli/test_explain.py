@@ -66,7 +66,7 @@ def test_the_settings_file_of_perturb_is_understood(
         f'epsilon = 2\nembedding = "{vectors}"\ntext = "message"\nkeep = ["label"]\npad-to = 4\nworkers = 1\n'
         '[mechanism]\nname = "mahalanobis"\nlam = 0.5\n'
     )
-    assert "ε = 2, λ = 0.5, dims = 3" in explained(capsys, "--config", str(config))
+    assert "ε = 2, λ = 0.5, answer = nearest, dims = 3" in explained(capsys, "--config", str(config))
     assert "λ = 0.25" in explained(capsys, "--config", str(config), "--lam", "0.25")
     assert "λ = 0.25" in explained(capsys, "--config", str(config), "--option", "lam=0.25")
     assert "laplace with ε = 3, λ = 0" in explained(

@@ -1,6 +1,9 @@
 """What a setting is worth: `explain` answers in plain words, and `perturb` ends with the headline."""
 
 import json
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +14,7 @@ from wordveil.cli.main import main
 from wordveil.embedding.store import save_store
 from wordveil.evaluation.density import neighbour_distances
 
-from .commands import WEAK
+from .commands import SCRIPT, WEAK, shown_on_a_terminal
 
 CHECKED = "Someone who knows how often English words are used, and sees the noisy vectors, names the word in "
 
@@ -198,3 +201,22 @@ def test_mistakes_are_said_before_anything_is_measured(
     assert captured.out == ""
     assert captured.err.count("\n") == 1
     assert "Zanzibar" not in captured.err
+
+
+@pytest.mark.parametrize("command", [["explain", "--epsilon", "1"], ["calibrate", "--target-attack", "0.5"]])
+def test_measuring_is_shown_on_a_terminal_only(command: list[str], vectors: str) -> None:
+    arguments = [SCRIPT, *command, "--embedding", vectors]
+    assert b"measuring" in shown_on_a_terminal(arguments)
+    assert subprocess.run(arguments, capture_output=True).stderr == b""
+
+
+@pytest.mark.parametrize("command", [["explain", "--epsilon", "10"], ["calibrate", "--target-attack", "0.3"]])
+def test_ctrl_c_while_measuring(command: list[str]) -> None:
+    with subprocess.Popen(
+        [SCRIPT, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:  # fmt: skip
+        time.sleep(4.0)  # on all axes of the default vectors, both take longer on any machine
+        process.send_signal(signal.SIGINT)
+        shown, errors = process.communicate(timeout=60)
+    assert (process.returncode, shown, errors) == (130, b"", b"wordveil: stopped.\n")

@@ -1,11 +1,12 @@
 """`wordveil calibrate`: finds the ε at which a setting reaches a goal."""
 
 import json
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
 from wordveil.attacker import guess_rate
+from wordveil.cli.console import waiting
 from wordveil.cli.options import (
     Answer,
     Dims,
@@ -20,7 +21,7 @@ from wordveil.cli.setting import Frequencies, FrequenciesArePublic, chosen_prior
 from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.errors import ParameterError
-from wordveil.evaluation.calibration import Calibration, calibrate_attack, calibrate_unchanged
+from wordveil.evaluation.calibration import calibrate_attack, calibrate_unchanged
 from wordveil.exposure import measure_exposure
 from wordveil.mechanisms import Mechanism, make_mechanism
 from wordveil.prior import Prior, default_prior
@@ -82,13 +83,25 @@ def calibrate(
         )
 
     prior = chosen_prior(make(1.0).embedding, frequencies, frequencies_are_public)
-    if target_unchanged is not None:
-        result = calibrate_unchanged(make, target_unchanged)
-    else:
-        target = _success_of(like, vectors, prior) if like is not None else target_attack
-        assert target is not None
-        result = calibrate_attack(make, prior, target)
-    _show(make, prior, result, like, unchanged=target_unchanged is not None, as_json=as_json)
+    with waiting("measuring"):
+        if target_unchanged is not None:
+            result = calibrate_unchanged(make, target_unchanged)
+        else:
+            target = _success_of(like, vectors, prior) if like is not None else target_attack
+            assert target is not None
+            result = calibrate_attack(make, prior, target)
+        safe = make(result.low)
+        exposure = measure_exposure(safe, prior)
+    if as_json:
+        facts = result.to_dict() | {
+            "goal": "unchanged" if target_unchanged is not None else "attack",
+            "like": like,
+            "setting": safe.setting(),
+            "attacker": exposure.to_dict(),
+        }
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        return
+    typer.echo(calibration_text(safe, exposure, result, unchanged=target_unchanged is not None))
 
 
 def _success_of(like: str, vectors: Embedding, prior: Prior) -> float:
@@ -110,20 +123,3 @@ def _success_of(like: str, vectors: Embedding, prior: Prior) -> float:
             f"The mechanism '{name}' has no closed form to compare with. Hint: --target-unchanged."
         )
     return rate.success.share
-
-
-def _show(
-    make: Any, prior: Prior, result: Calibration, like: str | None, *, unchanged: bool, as_json: bool
-) -> None:
-    mechanism = make(result.low)
-    exposure = measure_exposure(mechanism, prior)
-    if as_json:
-        facts = result.to_dict() | {
-            "goal": "unchanged" if unchanged else "attack",
-            "like": like,
-            "setting": mechanism.setting(),
-            "attacker": exposure.to_dict(),
-        }
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
-        return
-    typer.echo(calibration_text(mechanism, exposure, result, unchanged=unchanged))

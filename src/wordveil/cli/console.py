@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wordveil.embedding.formats.selection import ReadProgress as Report
     from wordveil.runs.perturb_file import Watcher
 
-__all__ = ["count_progress", "facts_table", "note", "output", "reading_progress", "row_progress"]
+__all__ = ["count_progress", "facts_table", "note", "output", "reading_progress", "row_progress", "waiting"]
 
 _PIPE_WIDTH: Final = 120  # wide enough for the tables of `ledger` and `experiment` on one line per row
 
@@ -109,6 +109,16 @@ def row_progress(what: str) -> Iterator["Watcher"]:
             bar.update(task, completed=done, rate=rate)
 
         yield watch
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Show on a terminal that something of unknown length is being done, and for how long."""
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    with _bar(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) as bar:
+        bar.add_task(what, total=None)
+        yield
 
 
 def _bar(*columns: "ProgressColumn") -> "Progress":

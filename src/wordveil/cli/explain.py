@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from wordveil.cli.config import Config, is_written
-from wordveil.cli.console import output
+from wordveil.cli.console import output, waiting
 from wordveil.cli.inputs import opened
 from wordveil.cli.options import (
     Answer,
@@ -176,8 +176,9 @@ def explain(
         extra["linkage"] = measure_linkage(perturber, _texts(linkage, text or [], layout)).to_dict()
     if word is not None:
         extra["word"] = word_facts(setting.mechanism, word, draws, prior)
-    exposure = warn_if_weak(perturber, prior)
-    facts = setting_facts(perturber, setting.vectors, exposure, topics) | extra
+    with waiting("measuring"):
+        exposure = warn_if_weak(perturber, prior)
+        facts = setting_facts(perturber, setting.vectors, exposure, topics) | extra
     if unsafe_seed is not None:
         facts["guarantee"]["void"] = SEEDED
     _show(perturber, setting.vectors, exposure, facts, full=full, as_json=as_json)

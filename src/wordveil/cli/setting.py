@@ -47,7 +47,8 @@ ChosenProfile = Annotated[
     typer.Option(
         "--profile",
         metavar="|".join(PROFILES),
-        help="A ready-made setting, in place of --epsilon, --dims, --lam, --mechanism and --embedding.",
+        help="A ready-made setting, in place of --epsilon, --answer, --dims, --lam, --mechanism and "
+        "--embedding.",
     ),
 ]
 OptionalEpsilon = Annotated[

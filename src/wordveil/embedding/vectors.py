@@ -256,8 +256,7 @@ class Embedding:
     def project(self, k: int) -> "Embedding":
         """Return the embedding projected onto its top `k` principal axes, largest variance first.
 
-        A projection never increases a Euclidean distance, so at λ = 0 the same ε promises at least as
-        much as before.
+        A projection never increases a Euclidean distance, so at λ = 0 the same ε promises at least as much.
 
         Examples
         --------

@@ -24,10 +24,10 @@ def main() -> None:
 
 def draw(rows: list[dict[str, Any]]) -> None:
     """Draw how near answers are against how often watched words are recognised, at equal S."""
-    import matplotlib
+    import matplotlib as mpl
 
-    matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = "wordveil"
+    mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "wordveil"
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7.0, 4.2), layout="constrained")

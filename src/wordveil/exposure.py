@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from wordveil.attacker import GuessRate, guess_rate, word_exposures
-from wordveil.intervals import clopper_pearson
 from wordveil.mechanisms import Mechanism
 from wordveil.prior import Prior, default_prior
 from wordveil.profiles import is_profile
@@ -22,8 +21,8 @@ __all__ = ["Exposure", "WatchedWord", "knows", "measure_exposure", "watch"]
 _GUESSED: Final = 0.5  # someone who reads every other word can guess many of the rest
 _EXPOSED: Final = 0.8  # a word that is recognised four times out of five is hardly hidden
 _MANY: Final = 0.1  # of the watched words
-# Draws for each watched word. With 25, a word counts as exposed if at most one of them hides it. Words that
-# the first 8 hide more than once get no more: at a sound setting that is most of them.
+# Draws for each watched word. Words that the first 8 hide three times get no more: at a sound setting that is
+# most of them. A word that is recognised 85% of the time passes with probability 0.89.
 _WATCH_DRAWS: Final = 25
 _FIRST_DRAWS: Final = 8
 _DRAWS: Final = 1000  # words of running text: the interval reaches about 0.03 to each side
@@ -51,8 +50,8 @@ class WatchedWord(NamedTuple):
 
     @property
     def is_exposed(self) -> bool:
-        """Whether the word is recognised more than four times out of five, with 95% confidence."""
-        return clopper_pearson(round(self.largest * self.draws), self.draws, level=0.9).low > _EXPOSED
+        """Whether the word was recognised in more than four of five draws."""
+        return self.largest > _EXPOSED
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class Exposure:
     watched : int
         How many of the built-in words on sensitive topics the vocabulary has.
     exposed : tuple of str
-        Those of which it is certain, by few draws, that they are recognised more than four times out of five.
+        Those that were recognised in more than four of five draws.
     documented : bool
         Whether the setting is a profile, whose exposed words are documented.
     """
@@ -168,7 +167,7 @@ def measure_exposure(mechanism: Mechanism, prior: Prior | None = None) -> Exposu
 def _measured(mechanism: Mechanism, prior: Prior) -> Exposure:
     channel = mechanism.valid_channel()
     first = watch(mechanism, prior, WATCHED_WORDS, _FIRST_DRAWS)
-    suspects = {word.word: word.topic for word in first if word.largest > 1.0 - 1.5 / _FIRST_DRAWS}
+    suspects = {word.word: word.topic for word in first if word.largest > 1.0 - 2.5 / _FIRST_DRAWS}
     seed = insecure_stream(1)  # other draws than the first, which the suspects were chosen by
     exposed = [word.word for word in watch(mechanism, prior, suspects, _WATCH_DRAWS, seed) if word.is_exposed]
     return Exposure(
@@ -177,8 +176,14 @@ def _measured(mechanism: Mechanism, prior: Prior) -> Exposure:
         guess_rate(mechanism, prior, draws=_DRAWS),
         len(first),
         tuple(exposed),
-        documented=prior.name == "english" and is_profile(mechanism),
+        documented=_is_english(prior, mechanism) and is_profile(mechanism),
     )
+
+
+def _is_english(prior: Prior, mechanism: Mechanism) -> bool:
+    """Say whether a prior is that of English; its name alone could be anybody's."""
+    english = default_prior(mechanism.embedding)
+    return prior.name == english.name == "english" and prior.fingerprint == english.fingerprint
 
 
 def watch(

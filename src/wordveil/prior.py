@@ -72,7 +72,7 @@ class Prior:
 
     name: str
     shares: NDArray[np.float64]
-    declared_public: bool = True
+    declared_public: bool = False
 
     def __post_init__(self) -> None:
         shares = np.array(self.shares, dtype=np.float64)
@@ -154,7 +154,7 @@ class Prior:
         >>> [f"{prior.shares[emb.id_of(word)]:.1e}" for word in ("the", "boston")]
         ['5.4e-02', '4.8e-05']
         """
-        return cls(_ENGLISH, _shares(embedding, english_counts()))
+        return cls(_ENGLISH, _shares(embedding, english_counts()), declared_public=True)
 
     @classmethod
     def by_rank(cls, embedding: Embedding) -> "Prior":
@@ -170,7 +170,9 @@ class Prior:
         array([0.4 , 0.31, 0.26, 0.03])
         """
         words = 1.0 / (np.arange(1.0, len(embedding) + 1.0) + _SHIFT)
-        return cls(_RANK_BASED, np.append(_normalised(words) * (1.0 - _OUTSIDE), _OUTSIDE))
+        return cls(
+            _RANK_BASED, np.append(_normalised(words) * (1.0 - _OUTSIDE), _OUTSIDE), declared_public=True
+        )
 
     @classmethod
     def uniform(cls, embedding: Embedding) -> "Prior":
@@ -181,7 +183,7 @@ class Prior:
         >>> Prior.uniform(Embedding(["tea", "ice", "fog"], [[0.0], [1.0], [3.0]], public=True)).guess
         0.25
         """
-        return cls(_UNIFORM, _normalised(np.ones(len(embedding) + 1)))
+        return cls(_UNIFORM, _normalised(np.ones(len(embedding) + 1)), declared_public=True)
 
     @classmethod
     @sealed

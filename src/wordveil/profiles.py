@@ -85,5 +85,8 @@ def is_profile(mechanism: Mechanism) -> bool:
         expected = {"epsilon": profile.epsilon, "lam": profile.lam, "answer": profile.answer}
         same_class = type(mechanism) is mechanism_class(profile.mechanism)
         if same_class and expected.items() <= setting.items():
-            return mechanism.embedding.fingerprint == load_embedding(profile.embedding).fingerprint
+            try:
+                return mechanism.embedding.fingerprint == load_embedding(profile.embedding).fingerprint
+            except UnknownNameError:  # an older version of the package with the vectors
+                return False
     return False

@@ -1,6 +1,7 @@
 """`wordveil calibrate`: finds the ε at which a setting reaches a goal."""
 
 import json
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -24,7 +25,7 @@ from wordveil.errors import ParameterError
 from wordveil.evaluation.calibration import calibrate_attack, calibrate_unchanged
 from wordveil.exposure import measure_exposure
 from wordveil.mechanisms import Mechanism, make_mechanism
-from wordveil.prior import Prior, default_prior
+from wordveil.prior import Prior
 from wordveil.profiles import PROFILES
 from wordveil.report.calibration_text import calibration_text
 
@@ -87,7 +88,7 @@ def calibrate(
         if target_unchanged is not None:
             result = calibrate_unchanged(make, target_unchanged)
         else:
-            target = _success_of(like, vectors, prior) if like is not None else target_attack
+            target = _success_of(like, vectors, prior, frequencies) if like is not None else target_attack
             assert target is not None
             result = calibrate_attack(make, prior, target)
         safe = make(result.low)
@@ -104,11 +105,13 @@ def calibrate(
     typer.echo(calibration_text(safe, exposure, result, unchanged=target_unchanged is not None))
 
 
-def _success_of(like: str, vectors: Embedding, prior: Prior) -> float:
+def _success_of(like: str, vectors: Embedding, prior: Prior, frequencies: Path | None) -> float:
     """Return how often the best guess is right with a profile, or at a setting NAME:EPSILON[:DIMS]."""
     if like in PROFILES:
         profile = PROFILES[like].load()
-        return guess_rate(profile, default_prior(profile.embedding)).success.share
+        return guess_rate(
+            profile, chosen_prior(profile.embedding, frequencies, frequencies is not None)
+        ).success.share
     name, *numbers = like.split(":")
     try:
         epsilon, dims = float(numbers[0]), int(numbers[1]) if len(numbers) > 1 else None

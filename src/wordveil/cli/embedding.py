@@ -237,7 +237,8 @@ def map_(
     options = replace(
         MapOptions(), steps=check_whole(steps, "steps", "map", 1), seed=check_whole(seed, "seed", "map", 0)
     )
-    facts = f"{vectors.fingerprint} {dims} {method} {options}"
+    prior = default_prior(vectors) if method == "learned" else None
+    facts = f"{vectors.fingerprint} {dims} {method} {options} {device} {prior and prior.fingerprint}"
     folder = user_folder("cache", "checkpoints of maps") / "maps"
     folder.mkdir(parents=True, exist_ok=True)
     checkpoint = folder / f"{hashlib.sha256(facts.encode()).hexdigest()[:32]}.state"
@@ -246,7 +247,7 @@ def map_(
             vectors,
             dims,
             method=method,
-            prior=default_prior(vectors) if method == "learned" else None,
+            prior=prior,
             options=options,
             device=device,
             name=name,
@@ -254,4 +255,5 @@ def map_(
             checkpoint=checkpoint,
         )
     path = import_embedding(mapped, name, force=force)
+    checkpoint.unlink(missing_ok=True)
     typer.echo(f"{name}: {len(mapped):,} words, {mapped.dim} dimensions, in {path}")

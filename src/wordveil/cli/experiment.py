@@ -121,6 +121,7 @@ def privacy(
         "fingerprint": vectors.fingerprint,
         "words": len(ids),
         "dims": ", ".join(map(str, dims_list)),
+        "answer": "nearest",  # as in the paper, whatever a profile answers with
         **asdict(grid),
         "other answers than the exact search": report.disagreement(),
     }

@@ -44,8 +44,8 @@ _GROUP: Final = "wordveil.embeddings"
 _SUFFIX: Final = ".safetensors"
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _pickled: Final = WeakValueDictionary[tuple[object, ...], Embedding]()
-# Keeps the last ones alive between tasks, so that each does not prepare the vectors of its mechanism again.
 _parents: Final = WeakValueDictionary[str, Embedding]()
+# Keeps the last ones alive between tasks, so that each does not prepare the vectors of its mechanism again.
 _last_pickled: Final = deque[Embedding](maxlen=2)
 
 
@@ -140,7 +140,7 @@ def load_parent(embedding: Embedding) -> Embedding:
         return embedding
     if tuple(parent.words) != tuple(embedding.words):
         raise IntegrityError("The words of a map are not those of the vectors that it was made from.")
-    return parent
+    return load_parent(parent)  # of a projection of a map, the vectors of the map
 
 
 def _find_parent(fingerprint: str) -> Embedding:
@@ -201,9 +201,9 @@ def _resolve(name: str) -> tuple[Path, bool]:
     if name in paths or path.exists() or path.name != name or path.suffix:
         return paths.get(name, path), False
     close_names = difflib.get_close_matches(name, paths, n=1)
-    if close_names:
+    if close_names and name not in (DEFAULT_NAME, MAP_NAME):
         hint = f"did you mean '{close_names[0]}'?"
-    elif name == DEFAULT_NAME:
+    elif name in (DEFAULT_NAME, MAP_NAME):
         hint = "pip install ./packages/wordveil-glove installs the default one."
     else:
         hint = "'wordveil embedding list' shows the names; a path works too."

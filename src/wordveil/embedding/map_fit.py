@@ -240,7 +240,7 @@ class _Fit:
             self.positions.copy_(state["positions"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.multipliers, self.word_multipliers = state["multipliers"], state["word_multipliers"]
-        self.generator.set_state(state["generator"])
+        self.generator.set_state(state["generator"].cpu())
         self.step, self.history = state["step"], state["history"]
 
     def result(self) -> NDArray[np.float32]:

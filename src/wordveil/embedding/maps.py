@@ -9,6 +9,7 @@ another machine may fit others.
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
@@ -20,7 +21,7 @@ from wordveil.embedding.atomic import atomic_write
 from wordveil.embedding.map_fit import MapOptions, fit_map
 from wordveil.embedding.provenance import Provenance
 from wordveil.embedding.vectors import Embedding
-from wordveil.errors import MissingExtraError, ParameterError, check_whole, parameter_error
+from wordveil.errors import MachineError, MissingExtraError, ParameterError, check_whole, parameter_error
 
 __all__ = ["MapMethod", "WordUse", "described_map", "make_map"]
 
@@ -82,7 +83,7 @@ def make_map(
     device : str
         "cpu" or "cuda".
     checkpoint : Path
-        A file that keeps the state of an interrupted fit, from which it goes on.
+        A file that keeps the state of an interrupted fit, to continue from. It is not removed at the end.
     """
     dims = check_whole(dims, "dims", "make_map", 2, min(embedding.dim, len(embedding) - 2))
     if method not in ("learned", "neighbours"):
@@ -92,14 +93,17 @@ def make_map(
             "A map must be made from public vectors and public word counts, or its positions depend on the "
             "private text. Hint: public=True declares them public."
         )
-    embedding.verify()
-    positions, versions = _neighbours(embedding, dims, options.seed), ""
     if method == "learned":
         if prior is None:
             raise ParameterError(
                 "A learned map needs the use of words. Hint: prior=wv.Prior.english(embedding)."
             )
-        positions, versions = _learned(embedding, positions, prior, options, device, watch, checkpoint)
+        _check_device(device)
+    embedding.verify()
+    positions, versions = _neighbours(embedding, dims, options.seed)
+    if method == "learned" and prior is not None:
+        positions, torch_version = _learned(embedding, positions, prior, options, device, watch, checkpoint)
+        versions = f"{versions}, {torch_version}"
     return described_map(embedding, positions, name, method, options, versions, prior)
 
 
@@ -115,6 +119,8 @@ def described_map(
     """Return fitted positions as an embedding that says what they were made from, and how."""
     dims = positions.shape[1]
     about = f"UMAP ({_NEIGHBOURS} neighbours, min_dist {_DISTANCE}, cosine, seed {options.seed})"
+    if method == "neighbours" and versions:
+        about += f"; {versions}"
     if method == "learned" and prior is not None:
         settings = ", ".join(f"{key} {value}" for key, value in asdict(options).items())
         about += f", then learned ({settings}; {versions}; prior {prior.name} {prior.fingerprint[:16]})"
@@ -129,8 +135,18 @@ def described_map(
     return mapped._made_from(embedding)
 
 
-def _neighbours(embedding: Embedding, dims: int, seed: int) -> NDArray[np.float32]:
-    """Return positions by UMAP, which keeps near words near."""
+def _check_device(device: str) -> None:
+    """Raise an error at once if PyTorch, or the GPU that it should use, is missing."""
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtraError("torch", "maps", "A learned map") from None
+    if device != "cpu" and not torch.cuda.is_available():
+        raise MachineError("There is no GPU that PyTorch can use. Hint: --device cpu.")
+
+
+def _neighbours(embedding: Embedding, dims: int, seed: int) -> tuple[NDArray[np.float32], str]:
+    """Return positions by UMAP, which keeps near words near, and its version."""
     with warnings.catch_warnings():
         # It misses TensorFlow, which is not needed, and a seed means one thread, which is what we want.
         warnings.simplefilter("ignore", ImportWarning)
@@ -146,7 +162,8 @@ def _neighbours(embedding: Embedding, dims: int, seed: int) -> NDArray[np.float3
             metric="cosine",
             random_state=seed,
         )
-        return np.asarray(model.fit_transform(embedding.vectors), dtype=np.float32)
+        positions = np.asarray(model.fit_transform(embedding.vectors), dtype=np.float32)
+    return positions, f"umap-learn {version('umap-learn')}"
 
 
 def _learned(
@@ -158,10 +175,8 @@ def _learned(
     watch: Callable[[int, int], None],
     checkpoint: Path | None,
 ) -> tuple[NDArray[np.float32], str]:
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtraError("torch", "maps", "A learned map") from None
+    import torch
+
     state = None
     if checkpoint is not None and checkpoint.exists():
         state = torch.load(checkpoint, map_location=device, weights_only=True)  # tensors and numbers, no code
@@ -182,6 +197,4 @@ def _learned(
         state=state,
         save=save,
     )
-    if checkpoint is not None:
-        checkpoint.unlink(missing_ok=True)
     return fit.positions, f"PyTorch {torch.__version__} on {device}"

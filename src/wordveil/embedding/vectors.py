@@ -278,6 +278,7 @@ class Embedding:
         projection = Embedding._adopt(
             self.words, projected, provenance, fingerprint=fingerprint, derived=True, public=self.public
         )
+        vars(projection)["_on_map"] = self.is_map
         return projection._made_from(self)
 
     def _made_from(self, parent: "Embedding") -> Self:
@@ -294,8 +295,8 @@ class Embedding:
 
     @property
     def is_map(self) -> bool:
-        """Whether this is a map: positions of words that were made from other vectors, and no projection."""
-        return bool(self.provenance.parent) and not self._derived
+        """Whether this is a map, or a projection of one: positions that were made from other vectors."""
+        return bool(self.provenance.parent) and (not self._derived or bool(vars(self).get("_on_map")))
 
     @cached_property
     def fingerprint(self) -> str:

@@ -24,7 +24,7 @@ MakeMechanism = Callable[[float], Mechanism]
 """Makes the mechanism of a setting with that ε."""
 
 _DRAWS: Final = 2000
-_ROUGH: Final = 8  # one draw in so many finds the place; near it, all of them are drawn
+_ROUGH: Final = 8  # one draw in eight finds the place; near it, all of them are drawn
 # Of log ε: far outside of what any vectors need. Between these, every share is reached.
 _SMALLEST: Final = math.log(1e-6)
 _LARGEST: Final = math.log(1e12)
@@ -125,7 +125,7 @@ def calibrate_unchanged(make: MakeMechanism, target: float, *, draws: int = _DRA
     low, epsilon, high = (smallest[k] for k in (places[0], math.ceil(draws * target), places[1] + 1))
     if not math.isfinite(epsilon):
         raise ParameterError(
-            "So many words never stay, because other words have the same vectors. Hint: a smaller target."
+            "That many words never stay, because other words have the same vectors. Hint: a smaller target."
         )
     if low == 0.0:
         raise ParameterError(_TOO_SMALL)

@@ -154,7 +154,7 @@ def _linked(perturber: Perturber, originals: list[str], private: list[str]) -> L
 
 def _remaining(ids: list[int], policy: Policy) -> list[int]:
     """Return the words of an original that the policy leaves to perturb; what a bag cuts is not known."""
-    left = [number for number in ids if not policy.drops(number)] if policy.unsafe_drop else ids
+    left = policy.remaining(ids)
     return left if policy.bag else left[: policy.pad_to]
 
 

@@ -1,4 +1,4 @@
-"""Mechanisms that add noise to the vector of a word and answer with the nearest word."""
+"""Mechanisms that add noise to the vector of a word and answer with a function of the noisy point."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.embedding import Embedding, load_parent
-from wordveil.errors import check_real
+from wordveil.errors import IntegrityError, check_real
 from wordveil.guarantee import MetricGuarantee
 from wordveil.mechanisms.answers import ANSWERS, AnswerName, PosteriorSearch, check_answer, units_of
 from wordveil.mechanisms.base import JSON, Mechanism
@@ -30,6 +30,8 @@ _PAPER: Final = (
 )
 
 
+# At this ε every word is recognised, and the coordinates times ε stay finite.
+_LARGEST_EPSILON: Final = 1e100
 _ANSWER: Final = Option(
     "answer",
     str,
@@ -111,7 +113,12 @@ class Mahalanobis(Mechanism):
         names = ("embedding", "epsilon", "lam", "device", "answer", "metric")
         rows = None if self.embedding.pickles_by_name else self._places
         parent = load_parent(self.embedding) if self.answer == "closest" else None
-        return {name: getattr(self, name) for name in names} | {"rows": rows, "parent": parent}
+        prior = self.parameters().get("answer_prior")
+        return {name: getattr(self, name) for name in names} | {
+            "rows": rows,
+            "parent": parent,
+            "pickled_prior": prior,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         rows, parent = state.pop("rows"), state.pop("parent")
@@ -132,15 +139,23 @@ class Mahalanobis(Mechanism):
 
     @cached_property
     def _posterior_search(self) -> PosteriorSearch:
-        stretch = self.epsilon / np.sqrt(self.metric.scales)
+        stretch = min(self.epsilon, _LARGEST_EPSILON) / np.sqrt(self.metric.scales)
         units = units_of(self.embedding) if self.answer == "closest" else None
-        return PosteriorSearch(self._places[:-1], stretch, default_prior(self.embedding), units)
+        prior = default_prior(self.embedding)
+        if vars(self).get("pickled_prior") not in (None, prior.fingerprint[:16]):
+            raise IntegrityError(
+                "The use of words on this machine is not that of the pickle. Hint: install the same version "
+                "of wordveil-english on both."
+            )
+        return PosteriorSearch(self._places[:-1], stretch, prior, units)
 
     def parameters(self) -> dict[str, JSON]:
         """Return ε, λ and the answer, and for an answer that uses it the prior."""
         parameters: dict[str, JSON] = {"epsilon": self.epsilon, "lam": self.lam, "answer": self.answer}
         if self.answer != "nearest":
             parameters["answer_prior"] = default_prior(self.embedding).fingerprint[:16]
+        if self.answer == "closest":
+            parameters["answer_vectors"] = load_parent(self.embedding).fingerprint[:16]
         return parameters
 
     def _noisy_points(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.float64]:

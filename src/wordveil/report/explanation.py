@@ -80,7 +80,7 @@ def _proven(perturber: Perturber, facts: dict[str, Any]) -> str:
     meaning = ""
     if "exponent_by_meaning" in facts:
         ten = odds_limit(facts["exponent_by_meaning"]["p50"])
-        meaning = f"; between a typical word and its ten nearest in meaning {ten}"
+        meaning = f"; between it and a typical one of its ten nearest in meaning {ten}"
     return (
         "whatever else someone knows, seeing an output word changes their odds between a typical word and "
         f"its nearest neighbour{where} {odds_limit(near)}{meaning}. This limit holds without any assumption; "
@@ -102,10 +102,10 @@ def _at_risk(facts: dict[str, Any]) -> str:
         return "the vocabulary has none of the words on sensitive topics that are watched."
     exposed = sum(word["exposed"] for word in words)
     topics = sorted({word["topic"] for word in words})
-    counted = {0: "none is", 1: "1 is"}.get(exposed, f"{exposed} are")
+    counted = {0: "none was", 1: "1 was"}.get(exposed, f"{exposed} were")
     return (
-        f"of {len(words)} watched words ({', '.join(topics)}), {counted} recognised more than four times out "
-        f"of five, with 95% confidence. The most exposed: {_most_exposed(words)}."
+        f"of {len(words)} watched words ({', '.join(topics)}), {counted} recognised in more than four of "
+        f"five of {words[0]['draws']} draws. The most exposed: {_most_exposed(words)}."
     )
 
 
@@ -172,7 +172,7 @@ def setting_in_words(setting: dict[str, Any]) -> str:
     values = ", ".join(
         f"{symbols.get(name, name)} = {f'{value:g}' if isinstance(value, float) else value}"
         for name, value in setting.items()
-        if name not in ("mechanism", "answer_prior")  # a fingerprint, which is for machines
+        if name not in ("mechanism", "answer_prior", "answer_vectors")  # fingerprints are for machines
     )
     return f"the mechanism {setting['mechanism']} with {values}" if values else str(setting["mechanism"])
 

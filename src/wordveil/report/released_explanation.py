@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from wordveil.embedding import Embedding
-from wordveil.errors import FormatError, WordveilError
+from wordveil.errors import FormatError, MachineError, WordveilError
 from wordveil.exposure import knows, measure_exposure
 from wordveil.mechanisms import Mechanism, make_mechanism, mechanism_class, mechanism_names
 from wordveil.prior import Prior
@@ -48,7 +48,10 @@ def recompute(released: Released, embedding: Embedding, path: Path) -> Recompute
         raise FormatError(f"{path}: promises more than its setting does. Hint: do not rely on it.")
     if released.guess is None:
         return Recomputed(promise=True)
-    return Recomputed(True, _measured_again(released.guess, mechanism, path))
+    try:
+        return Recomputed(True, _measured_again(released.guess, mechanism, path))
+    except MachineError:  # the vectors that its map was made from are not here
+        return Recomputed(True)
 
 
 def _measured_again(guess: ReleasedGuess, mechanism: Mechanism, path: Path) -> bool:
@@ -144,7 +147,7 @@ def _about_guess(guess: ReleasedGuess | None) -> dict[str, str]:
     public = "" if guess.prior_declared_public else " Nobody declared that prior public."
     counted = {0: "none is", 1: "1 is"}.get(guess.exposed, f"{guess.exposed} are")
     words = (
-        f" Of {guess.watched} words on sensitive topics, {counted} recognised more than four times out of "
+        f" Of {guess.watched} words on sensitive topics, {counted} recognised in more than four draws out of "
         "five."
     )
     return {

@@ -47,7 +47,8 @@ def setting_facts(
         "spread": _spread(mechanism, prior),
         "watched": [
             word._asdict() | {"largest": word.largest, "exposed": word.is_exposed}
-            for word in watch(mechanism, prior, {**WATCHED_WORDS, **watch_list}, _WATCH_DRAWS)
+            for topics in (WATCHED_WORDS, watch_list)
+            for word in watch(mechanism, prior, topics, _WATCH_DRAWS)
         ],
         "watched_without_vector": sum(word not in mechanism.embedding for word in watch_list),
         # Only public words are drawn here, so a seed is no secret, and the answer is the same each time.
@@ -111,7 +112,7 @@ def word_facts(mechanism: Mechanism, word: str, draws: int, prior: Prior) -> dic
         ],
         "by_meaning": [
             {"word": near, "cosine": cosine, "exponent": mechanism.guarantee.exponent(folded, near)}
-            for near, cosine in parent.neighbours(folded, _NEIGHBOURS)
+            for near, cosine in parent.neighbours(folded, _BY_MEANING)
         ]
         if parent is not None
         else [],

@@ -269,6 +269,8 @@ class Run:
         earlier = self.entry.earlier_releases
         # The warning is placed at the caller of the sealed function.
         exposure = warn_if_weak(self.perturber, self.prior, stacklevel=6)
+        if not exposure.prior.declared_public:  # what is computed from private counts must not be released
+            exposure = self.perturber.exposure()
         facts = manifest(
             self.perturber, self.table, exposure, secure=self.key.secure, output=output, earlier=earlier
         )

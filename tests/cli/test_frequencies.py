@@ -53,15 +53,14 @@ def test_own_counts_change_the_number_and_its_words(
     captured = capsys.readouterr()
     assert captured.out.splitlines()[-1].startswith(OWN)
     assert UNDECLARED in captured.err
-    prior = wv.Prior.from_counts(
-        small, {"tea": 9, "noon": 8, "flight": 8, "red": 7, "Zanzibar": 6}, public=True
-    )
     text = (folder / "out.csv.manifest.json").read_text()
     attacker = json.loads(text)["attacker"]
+    # Nobody has declared the counts public, so nothing that was computed from them may be released.
+    prior = wv.Prior.by_rank(small)
     assert attacker["prior"] == {
-        "name": "your own counts",
+        "name": "rank-based",
         "fingerprint": prior.fingerprint,
-        "declared_public": False,
+        "declared_public": True,
     }
     assert attacker["best_guess"]["guess_without_output"] == prior.guess
     assert "zanzibar" not in text.lower()

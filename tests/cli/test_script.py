@@ -67,7 +67,11 @@ def test_import_list_info(tmp_path: Path) -> None:
     assert done.stdout.startswith("mine: 2 words, 2 dimensions, in ")
     assert done.stderr == "note: 1 words of the list are not in the source.\n"
     listed = json.loads(run("embedding", "list", "--json").stdout)
-    assert [(entry["name"], entry["words"]) for entry in listed] == [("glove-840b-300d", 33_752), ("mine", 2)]
+    assert [(entry["name"], entry["words"]) for entry in listed] == [
+        ("glove-840b-300d", 33_752),
+        ("glove-840b-map10", 33_752),
+        ("mine", 2),
+    ]
     assert "mine" in run("embedding", "list").stdout
     facts = json.loads(run("embedding", "info", "mine", "--verify", "--json").stdout)
     assert (facts["words"], facts["dims"], facts["licence"], facts["verified"]) == (2, 2, "CC0", True)

@@ -102,7 +102,10 @@ def test_bad_parameters(toy: wv.Embedding) -> None:
 def test_the_extra_is_named_if_it_is_missing(toy: wv.Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "umap", None)
     with pytest.raises(wv.MissingExtraError, match="maps"):
-        make_map(toy, 3)
+        make_map(toy, 3, method="neighbours")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(wv.MissingExtraError, match="maps"):
+        make_map(toy, 3, prior=wv.Prior.by_rank(toy))
 
 
 @pytest.fixture(autouse=True)

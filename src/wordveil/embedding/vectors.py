@@ -283,8 +283,7 @@ class Embedding:
 
     def _made_from(self, parent: "Embedding") -> Self:
         """Return this embedding, which keeps its parent unless that can be loaded again by its name."""
-        if "_reference" not in vars(parent):
-            vars(self)["_parent"] = parent
+        vars(self).update({} if "_reference" in vars(parent) else {"_parent": parent})
         return self
 
     def mapped(self, dims: int = 10, **choices: Any) -> "Embedding":

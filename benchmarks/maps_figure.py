@@ -19,7 +19,7 @@ def main() -> None:
     draw(equal)
     print(first_table(equal))
     print()
-    print(second_table(equal))
+    print(second_table([row for row in equal if "linkage" in row]))
 
 
 def draw(rows: list[dict[str, Any]]) -> None:

@@ -101,7 +101,7 @@ def main() -> None:
         positions = np.load(args.umap, allow_pickle=False)
         spaces["UMAP"] = described_map(embedding, positions, "umap", "neighbours", MapOptions(), "", None)
     rows: list[dict[str, Any]] = []
-    record = {
+    record: dict[str, Any] = {
         "made_by": "python -m benchmarks.profiles",
         "python": platform.python_version(),
         "cores": os.cpu_count(),

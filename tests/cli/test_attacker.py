@@ -57,7 +57,7 @@ def test_explain_answers_what_a_person_asks(
     assert "% by guessing alone" in answers["How well"]
     assert "by a factor of " in answers["Proven"]
     assert "one word in twenty is recognised in " in answers["Over words"]
-    assert "recognised more than four times out of five" in answers["Words at risk"]
+    assert "recognised in more than four of five of " in answers["Words at risk"]
     assert "The most exposed: " in answers["Words at risk"]
     assert "list of candidate texts" in answers["Whole texts"]
     assert answers["Not protected"].startswith("the number of words in a text; ")

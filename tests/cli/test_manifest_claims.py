@@ -201,7 +201,7 @@ def test_exposed_words_can_not_be_denied(tmp_path: Path, capsys: pytest.CaptureF
     original = manifest.read_text()
     claimed = json.loads(original)["attacker"]["sensitive_words"]
     assert claimed["watched"] == len(words)
-    assert 20 < claimed["exposed"] < 140
+    assert claimed["exposed"] > 20
     for place, value in (("exposed", claimed["exposed"] - 15), ("exposed", 0), ("watched", len(words) - 1)):
         manifest.write_text(original)
         changed(manifest, f"sensitive_words.{place}", value)

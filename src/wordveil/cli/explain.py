@@ -228,7 +228,8 @@ def _explain_manifest(context: typer.Context, path: Path, embedding: str, as_jso
     released = read_manifest(path)
     here = _vectors_here(released, embedding if "embedding" in written else None)
     registered = released.setting["mechanism"] in mechanism_names()
-    recomputed = recompute(released, load_embedding(here), path) if here else Recomputed()
+    with waiting("computing its numbers again"):
+        recomputed = recompute(released, load_embedding(here), path) if here else Recomputed()
     if released.void:
         warnings.warn(f"This manifest promises nothing: {released.void}.", PrivacyWarning, stacklevel=2)
     if as_json:

@@ -55,7 +55,8 @@ def test_the_ledger(folder: Path, vectors: str, capsys: pytest.CaptureFixture[st
     assert main(["ledger"]) == 0
     shown = capsys.readouterr().out
     assert shown.count("released") == 2
-    assert "mahalanobis, ε 1e+09, λ 1, dims 3" in shown
+    assert "mahalanobis, ε 1e+09, λ 1, answer " in shown
+    assert "nearest, dims 3 " in shown
     assert main(["ledger", "--json"]) == 0
     entries = json.loads(capsys.readouterr().out)
     assert [entry["target"] for entry in entries] == [str(folder / "out.csv"), str(folder / "two.csv")]

@@ -19,7 +19,7 @@ SECRET = "Zanzibar's patient 4711 has diabetes"
 
 
 def perturb(data: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
-    command = [SCRIPT, "perturb", "-", "-", "--epsilon", "10", "--dims", "10", *options]
+    command = [SCRIPT, "perturb", "-", "-", "--epsilon", "5", "--dims", "10", *options]
     return subprocess.run(command, input=data, capture_output=True, check=False)
 
 
@@ -48,10 +48,10 @@ def test_options_reach_the_mechanism(glove: wv.Embedding) -> None:
     done = perturb(
         SECRET.encode(), "--lam", "0.3", "--dims", "25", "--unsafe-seed", "5", "--pad-to", "9", "--bag"
     )
-    perturber = wv.Perturber(wv.Mahalanobis(glove.project(25), 10.0, 0.3), wv.Policy(pad_to=9, bag=True))
+    perturber = wv.Perturber(wv.Mahalanobis(glove.project(25), 5.0, 0.3), wv.Policy(pad_to=9, bag=True))
     assert done.stdout.decode() == f"{seeded(perturber)}\n"
     laplace = perturb(SECRET.encode(), "--mechanism", "laplace", "--unsafe-seed", "5")
-    assert laplace.stdout.decode() == f"{seeded(wv.Perturber(wv.Laplace(glove.project(10), 10.0)))}\n"
+    assert laplace.stdout.decode() == f"{seeded(wv.Perturber(wv.Laplace(glove.project(10), 5.0)))}\n"
 
 
 def test_without_a_seed_no_two_runs_are_alike() -> None:
@@ -89,7 +89,7 @@ def test_what_is_unsafe_is_warned_of_in_one_line(tmp_path: Path) -> None:
         ),
         (b"ok", ["--workers", "0"], b"wordveil: --workers must be"),
         (b"ok", ["--device", "tpu"], b"'--device'"),
-        (b"ok", ["--mechanism", "laplace", "--lam", "1"], b"has no option 'lam'. Hint: it has none."),
+        (b"ok", ["--mechanism", "laplace", "--lam", "1"], b"has no option 'lam'. Hint: it has answer."),
         (b"ok", ["--mechanism", "gauss"], b"There is no mechanism of that name. Hint: there are mahalanobis"),
         (b"ok", ["--pad-to", "0"], b"wordveil: --pad-to must be"),
         (b"ok", ["--unsafe-keep", "--unsafe-drop"], b"only one"),

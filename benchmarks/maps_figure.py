@@ -40,9 +40,8 @@ def draw(rows: list[dict[str, Any]]) -> None:
     null = rows[0]["closeness"]["content"]["constant_near"]
     axes.axhline(null, color="#bbbbbb", linestyle="--", linewidth=1)
     axes.annotate("always the same word", (0.0, null), xytext=(6, 4), textcoords="offset points", fontsize=9)
-    axes.set(xlim=(0.0, None), ylim=(0.0, 1.0))
-    axes.margins(x=0.35)
-    axes.set_xlim(0.0, axes.get_xlim()[1])
+    widest = max(row["watched"]["mean_largest"] for row in rows)
+    axes.set(xlim=(0.0, 1.4 * widest), ylim=(0.0, 1.0))  # room for the labels
     axes.set_xlabel("words on sensitive topics: recognised, mean of 153 (left is safer)")
     axes.set_ylabel("content words: answers among\nthe 100 closest (up is closer)")
     axes.set_title("At the same S, the success of the best guess")

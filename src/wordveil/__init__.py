@@ -99,41 +99,27 @@ __all__ = [
 ]
 
 _MODULES: Final = {
-    "wordveil.embedding": ("Embedding", "Provenance", "from_gensim", "from_spacy", "load_embedding"),
-    "wordveil.embedding.formats": ("ReadOptions", "read_embedding"),
+    "wordveil.embedding": "Embedding Provenance from_gensim from_spacy load_embedding",
+    "wordveil.embedding.formats": "ReadOptions read_embedding",
     "wordveil.errors": (
-        "FormatError",
-        "IntegrityError",
-        "MachineError",
-        "MissingExtraError",
-        "ParameterError",
-        "PrivacyWarning",
-        "UnknownNameError",
-        "WordveilError",
+        "FormatError IntegrityError MachineError MissingExtraError ParameterError PrivacyWarning "
+        "UnknownNameError WordveilError"
     ),
-    "wordveil.exposure": ("Exposure",),
-    "wordveil.guarantee": ("Guarantee", "MetricGuarantee"),
-    "wordveil.mechanisms": (
-        "Channel",
-        "Laplace",
-        "Mahalanobis",
-        "Mechanism",
-        "Option",
-        "make_mechanism",
-        "register_mechanism",
-    ),
-    "wordveil.metric": ("Metric",),
-    "wordveil.noise": ("sample_noise",),
-    "wordveil.perturber": ("Perturber", "PrivateReport"),
-    "wordveil.policy": ("Policy",),
-    "wordveil.prior": ("Prior",),
-    "wordveil.profiles": ("PROFILES", "Profile"),
-    "wordveil.randomness": ("RunKey", "Stream", "insecure_key", "insecure_stream", "secure_stream"),
-    "wordveil.runs": ("FileRun", "Ledger", "perturb_file", "perturb_frame"),
-    "wordveil.tables": ("Layout",),
-    "wordveil.text_guarantee": ("TextGuarantee",),
+    "wordveil.exposure": "Exposure",
+    "wordveil.guarantee": "Guarantee MetricGuarantee",
+    "wordveil.mechanisms": "Channel Laplace Mahalanobis Mechanism Option make_mechanism register_mechanism",
+    "wordveil.metric": "Metric",
+    "wordveil.noise": "sample_noise",
+    "wordveil.perturber": "Perturber PrivateReport",
+    "wordveil.policy": "Policy",
+    "wordveil.prior": "Prior",
+    "wordveil.profiles": "PROFILES Profile",
+    "wordveil.randomness": "RunKey Stream insecure_key insecure_stream secure_stream",
+    "wordveil.runs": "FileRun Ledger perturb_file perturb_frame",
+    "wordveil.tables": "Layout",
+    "wordveil.text_guarantee": "TextGuarantee",
 }
-_MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names}
+_MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 if not TYPE_CHECKING:  # for which every name would exist
 

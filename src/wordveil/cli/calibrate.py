@@ -60,15 +60,15 @@ def calibrate(
             help="As often as with this profile, or at this ε of a mechanism with its default options.",
         ),
     ] = None,
-    lam: Lam = None,
-    dims: Dims = None,
-    answer: Answer = None,
-    mechanism: MechanismOption = "mahalanobis",
-    option: MechanismOptions = None,
     embedding: EmbeddingName = DEFAULT_NAME,
+    dims: Dims = None,
+    mechanism: MechanismOption = "mahalanobis",
+    lam: Lam = None,
+    answer: Answer = None,
+    option: MechanismOptions = None,
+    as_json: Json = False,
     frequencies: Frequencies = None,
     frequencies_are_public: FrequenciesArePublic = False,
-    as_json: Json = False,
 ) -> None:
     """Find the ε at which a setting reaches a goal, with its interval.
 

@@ -146,10 +146,10 @@ def density(
     words: Annotated[int, typer.Option(metavar="N", help="How many words the figure shows.")] = 2000,
     compare_paper: ComparePaper = False,
     out: Out = None,
-    seed: PictureSeed = 0,
-    workers: Workers = None,
-    device: Device = "auto",
     as_json: Json = False,
+    seed: PictureSeed = 0,
+    device: Device = "auto",
+    workers: Workers = None,
 ) -> None:
     """How densely the words of some texts lie: the table of the paper's appendix. Never prints a text."""
     if ready := chosen_profile(context, profile, ("embedding", "epsilon")):

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -57,13 +57,7 @@ class Calibration:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same facts as plain JSON values."""
-        return {
-            "epsilon": self.epsilon,
-            "low": self.low,
-            "high": self.high,
-            "target": self.target,
-            "reached": self.reached._asdict(),
-        }
+        return asdict(self) | {"reached": self.reached._asdict()}
 
 
 def calibrate_attack(make: MakeMechanism, prior: Prior, target: float, *, draws: int = _DRAWS) -> Calibration:

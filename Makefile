@@ -83,7 +83,7 @@ test-spark: $(SPARK_ENV)/ready ## Run the tests that need a real Spark (and Java
 
 .PHONY: test-torch
 test-torch: $(TORCH_ENV)/ready ## Run the tests of the GPU search and of fitting maps, on a CPU if there is no GPU
-	$(TORCH_ENV)/bin/pytest -m torch tests/nearest tests/embedding tests/evaluation/test_sweep.py $(PYTEST_FLAGS)
+	$(TORCH_ENV)/bin/pytest -m torch tests/nearest tests/embedding/test_maps.py tests/evaluation/test_sweep.py $(PYTEST_FLAGS)
 
 # Old Typer uses what new Click deprecates, and old matplotlib what new pyparsing does: nothing of wordveil's.
 LOWEST_WARNINGS := -W "ignore:'click.:DeprecationWarning" \

@@ -123,10 +123,10 @@ bench: $(DEV_ENV)/ready ## Run the benchmarks; they compare within one run
 .PHONY: bench-profiles
 bench-profiles: $(DEV_ENV)/ready ## Measure what the profiles are worth (the tables of docs/choosing.md)
 	$(BIN)/python -m benchmarks.linkage
-	$(BIN)/python -m benchmarks.profiles $(if $(UMAP),--umap $(UMAP))
+	$(BIN)/python -m benchmarks.profiles $(foreach map,$(MAPS),--map $(map))
 
 .PHONY: bench-maps
-bench-maps: bench-profiles ## The same: its tables compare the map with axes and, with UMAP=positions.npy, with UMAP
+bench-maps: bench-profiles ## The same; MAPS=NAME=POSITIONS.npy adds other maps to its tables
 
 .PHONY: bench-gpu
 bench-gpu: $(TORCH_ENV)/ready ## Measure the search on a GPU, and check its answers

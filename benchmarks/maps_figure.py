@@ -34,7 +34,9 @@ def draw(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         setting = row["setting"]
         x, y = row["watched"]["mean_largest"], row["closeness"]["content"]["near"]["share"]
-        axes.scatter(x, y, s=60, color=COLOURS[setting["space"]], marker=MARKS[setting["answer"]])
+        axes.scatter(
+            x, y, s=60, color=COLOURS.get(setting["space"], "#cc79a7"), marker=MARKS[setting["answer"]]
+        )
         label = f"{setting['space']}, {setting['answer']}"
         axes.annotate(label, (x, y), xytext=(7, -3), textcoords="offset points", fontsize=9)
     null = rows[0]["closeness"]["content"]["constant_near"]
@@ -52,7 +54,8 @@ def draw(rows: list[dict[str, Any]]) -> None:
 
 def first_table(rows: list[dict[str, Any]]) -> str:
     header = (
-        "space, answer", "ε", "S: running text; content; uniform", "S, by rank", "from answers, at least",
+        "space, answer", "ε", "S: running text; content; uniform", "S, by rank; words of the messages",
+        "from answers, at least",
         "content words: cosine, near", "uniform words: cosine, near", "ε·d to the ten nearest in meaning",
     )  # fmt: skip
     return markdown(header, [first_row(row) for row in rows])
@@ -64,7 +67,7 @@ def first_row(row: dict[str, Any]) -> tuple[str, ...]:
         name(row),
         f"{row['setting']['epsilon']:g}",
         "; ".join(f"{guessed[group]['share']:.3f}" for group in ("tokens", "content", "uniform")),
-        f"{guessed['rank_based']['share']:.3f}",
+        f"{guessed['rank_based']['share']:.3f}; {guessed['messages']['share']:.3f}",
         f"{row['guessed_from_answers_at_least']['share']:.3f}",
         f"{close['content']['cosine']['share']:.3f}, {close['content']['near']['share']:.3f}",
         f"{close['uniform']['cosine']['share']:.3f}, {close['uniform']['near']['share']:.3f}",

@@ -1,8 +1,8 @@
 """What each profile is worth, beside other spaces and answers: for docs/choosing.md and docs/maps.md.
 
-    WORDVEIL_TEST_DATA=DIR python -m benchmarks.profiles [--umap POSITIONS.npy]
+    WORDVEIL_TEST_DATA=DIR python -m benchmarks.profiles [--map NAME=POSITIONS.npy …]
 
-`--umap` adds a map of UMAP alone, from positions that `wordveil embedding map --method neighbours` fits.
+`--map` adds another map of the same words, such as UMAP alone or a fit with another seed.
 
 For each setting: how often an attacker guesses a word, which words on sensitive topics are exposed, what is
 proven, how close answers are to the words, how often whole texts are linked, and what a classifier still
@@ -15,6 +15,7 @@ import os
 import platform
 import sys
 import time
+from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -25,6 +26,7 @@ import wordveil as wv
 from benchmarks.clock import seconds
 from benchmarks.linkage import PAD_TO
 from benchmarks.linkage import measure as measure_linkage
+from benchmarks.profile_tables import print_tables
 from wordveil.attacker import guess_from_answers, guess_rate
 from wordveil.embedding.catalog import MAP_NAME
 from wordveil.embedding.map_fit import MapOptions
@@ -34,12 +36,11 @@ from wordveil.evaluation.closeness import measure_closeness
 from wordveil.evaluation.datasets import LabelledTexts, load_labelled, recognise_dataset
 from wordveil.evaluation.utility import Scores, UtilityGrid, interval, utility
 from wordveil.exposure import measure_exposure, watch
-from wordveil.intervals import Share, clopper_pearson
+from wordveil.intervals import clopper_pearson
 from wordveil.mechanisms.answers import AnswerName
 from wordveil.nearest.threads import all_cores
 from wordveil.profiles import PROFILES
 from wordveil.report.setting_facts import by_meaning
-from wordveil.rounding import at_most, percent_range
 from wordveil.tokens import split
 from wordveil.watched_words import WATCHED_WORDS
 
@@ -70,16 +71,16 @@ EQUAL_S: Final[tuple[tuple[str, float, AnswerName, bool], ...]] = (
     ("10 axes", 0.0, "nearest", True),
     ("10 axes", 0.0, "closest", True),
     ("map", 0.0, "nearest", False),
-    ("UMAP", 0.0, "nearest", False),
-    ("UMAP", 0.0, "closest", False),
     ("300 dims", 1.0, "nearest", False),
 )
+OF_OTHER_MAPS: Final[tuple[AnswerName, ...]] = ("nearest", "closest")
 
 
 class Priors(NamedTuple):
     tokens: wv.Prior
     content: wv.Prior
     rank_based: wv.Prior
+    messages: wv.Prior  # the words of the SMS and tweets: a list of frequencies that no fit has seen
     uniform: wv.Prior
 
 
@@ -88,18 +89,19 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/profiles.json"))
-    parser.add_argument("--umap", type=Path)
+    parser.add_argument("--map", action="append", default=[], metavar="NAME=POSITIONS.npy", dest="maps")
     args = parser.parse_args()
     data = read_data(parser)
     start = time.perf_counter()
     embedding = wv.load_embedding()
     english = wv.Prior.english(embedding)
-    priors = Priors(english, english.content(), wv.Prior.by_rank(embedding), wv.Prior.uniform(embedding))
+    by_rank, uniform = wv.Prior.by_rank(embedding), wv.Prior.uniform(embedding)
+    priors = Priors(english, english.content(), by_rank, count_words(embedding, data), uniform)
     timing = measure_times(embedding, english)
     spaces = {"300 dims": embedding, "10 axes": embedding.project(10), "map": wv.load_embedding(MAP_NAME)}
-    if args.umap is not None:
-        positions = np.load(args.umap, allow_pickle=False)
-        spaces["UMAP"] = described_map(embedding, positions, "umap", "neighbours", MapOptions(), "", None)
+    for name, path in (option.split("=", 1) for option in args.maps):
+        positions = np.load(path, allow_pickle=False)
+        spaces[name] = described_map(embedding, positions, name, "neighbours", MapOptions(), "", None)
     rows: list[dict[str, Any]] = []
     record: dict[str, Any] = {
         "made_by": "python -m benchmarks.profiles",
@@ -144,15 +146,20 @@ def describe(data: LabelledTexts) -> dict[str, Any]:
     return {"texts": len(lengths), "median_words": float(np.median(lengths)), "positive": sum(data.labels)}
 
 
+def count_words(embedding: wv.Embedding, data: dict[str, LabelledTexts]) -> wv.Prior:
+    words = Counter(word for texts in data.values() for text in texts.texts for word in split(text))
+    return wv.Prior.from_counts(embedding, words, public=True, name="the messages")
+
+
 def list_settings(spaces: dict[str, wv.Embedding], prior: wv.Prior) -> list[Setting]:
     profiles = [Setting(p.name, "map", p.lam, p.epsilon, p.answer, texts=True) for p in PROFILES.values()]
     balanced = next(setting for setting in profiles if setting.name == "balanced")
     target = guess_rate(balanced.make(spaces), prior, draws=DRAWS).success.share
     found: dict[tuple[str, float], float] = {("map", 0.0): balanced.epsilon}
     equal = []
-    for space, lam, answer, texts in EQUAL_S:
-        if space not in spaces:
-            continue
+    known = {space for space, *_ in EQUAL_S}
+    others = [(name, 0.0, answer, False) for name in spaces.keys() - known for answer in OF_OTHER_MAPS]
+    for space, lam, answer, texts in [*EQUAL_S, *sorted(others)]:
         if (space, lam) not in found:
             found[space, lam] = equal_epsilon(spaces[space], prior, lam, target)
         equal.append(Setting("S of balanced", space, lam, found[space, lam], answer, texts))
@@ -266,81 +273,6 @@ def measure_times(embedding: wv.Embedding, prior: wv.Prior) -> dict[str, Any]:
         "load_average": os.getloadavg()[0],
         "guess_rate_seconds": seconds(lambda: guess_rate(wv.Laplace(space, 6.2), prior)),
         "calibrate_seconds": seconds(lambda: calibrate_attack(lambda e: wv.Laplace(space, e), prior, 0.3)),
-    }
-
-
-def print_tables(record: dict[str, Any]) -> None:
-    rows = record["rows"]
-    texts = [row for row in rows if "linkage" in row]
-    for title, columns in (
-        ("guessed, of 1", guess_columns),
-        ("words and distances", word_columns),
-        ("closeness", closeness_columns),
-        ("linked at rank 1: words / both / length", linkage_columns),
-        ("accuracy: private to private / private to clean", learning_columns),
-    ):
-        shown = texts if columns in (linkage_columns, learning_columns) else rows
-        names = [f"{row['name']} ({in_short(row['setting'])})" for row in shown]
-        table = [columns(row) for row in shown]
-        print(f"\n{title}")
-        print(f"  {'':48}" + "".join(f"{name:>22}" for name in table[0]))
-        for name, cells in zip(names, table, strict=True):
-            print(f"  {name:48}" + "".join(f"{cell:>22}" for cell in cells.values()))
-    clean = {name: row["clean_to_clean"]["accuracy"]["mean"] for name, row in rows[0]["learning"].items()}
-    majority = {name: row["majority"] for name, row in rows[0]["learning"].items()}
-    print(f"\naccuracy on clean text {clean}, of the larger class {majority}")
-    print(f"timing {record['timing']}")
-
-
-def in_short(setting: dict[str, Any]) -> str:
-    return f"{setting['space']}, λ = {setting['lam']:g}, ε = {setting['epsilon']:g}, {setting['answer']}"
-
-
-def guess_columns(row: dict[str, Any]) -> dict[str, str]:
-    tokens = row["guessed"]["tokens"]
-    cells = {"S": f"{tokens['share']:.3f}", "alone": f"{tokens['guess_without_output']:.3f}"}
-    cells["95%"] = percent_range(Share(tokens["share"], tokens["low"], tokens["high"]))
-    cells |= {name: f"{row['guessed'][name]['share']:.3f}" for name in ("content", "rank_based", "uniform")}
-    return cells | {"from answers": f"{row['guessed_from_answers_at_least']['share']:.3f}"}
-
-
-def word_columns(row: dict[str, Any]) -> dict[str, str]:
-    words, limits = row["watched"], row["proven"]
-    counts = [words[name] for name in ("above_0.8", "above_0.8_with_confidence", "above_0.5")]
-    return {
-        "stays, running text": f"{row['unchanged']['running_text']['share']:.3f}",
-        "stays, vocabulary": f"{row['unchanged']['vocabulary']['share']:.3f}",
-        "over 0.8 / sure / 0.5": " / ".join(map(str, counts)),
-        "proven: 1st / 10th": f"{at_most(limits['median_to_nearest'])} / {at_most(limits['median_to_10th'])}",
-        "worst case": at_most(limits["worst_case"]),
-        "watched: stay / named": f"{words['mean_unchanged']:.3f} / {words['mean_named']:.3f}",
-        "ε·d by meaning": at_most(limits["median_to_ten_by_meaning"]),
-    }
-
-
-def closeness_columns(row: dict[str, Any]) -> dict[str, str]:
-    return {
-        f"{group}: cosine / near": f"{facts['cosine']['share']:.3f} / {facts['near']['share']:.3f}"
-        for group, facts in row["closeness"].items()
-    } | {
-        "constant": " / ".join(f"{facts['constant']:.3f}" for facts in row["closeness"].values()),
-    }
-
-
-def linkage_columns(row: dict[str, Any]) -> dict[str, str]:
-    return {
-        f"{name}, {padding}": " / ".join(f"{result[how]['share']:.3f}" for how in list(result)[:3])
-        for name, results in row["linkage"].items()
-        for padding, result in results.items()
-    }
-
-
-def learning_columns(row: dict[str, Any]) -> dict[str, str]:
-    return {
-        name: " / ".join(
-            f"{result[how]['accuracy']['mean']:.3f}" for how in ("private_to_private", "private_to_clean")
-        )
-        for name, result in row["learning"].items()
     }
 
 

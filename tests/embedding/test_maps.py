@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import wordveil as wv
 from wordveil.embedding import load_parent, save_store
 from wordveil.embedding.catalog import import_embedding
-from wordveil.embedding.map_fit import MapOptions, fit_map
+from wordveil.embedding.map_fit import MapOptions, _Fit, fit_map
 from wordveil.embedding.maps import described_map, make_map
 
 WORDS = 240
@@ -132,6 +132,42 @@ def test_a_fit_meets_its_targets_and_gets_closer(
 
     mapped = described_map(toy, fit.positions, "", "learned", SMALL, "", prior)
     assert guess_rate(wv.Laplace(mapped, 1.0), prior).success.share == pytest.approx(last["tokens"], abs=0.1)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("cap", [None, 0.2])
+def test_its_derivatives_are_those_of_the_loss(
+    toy: wv.Embedding, start: NDArray[np.float32], prior: wv.Prior, cap: float | None
+) -> None:
+    import torch
+
+    options = MapOptions(batch=300, cap=cap)
+    fit = _Fit(torch, toy.vectors, start, prior.shares, prior.content().shares, options, "cpu")
+    fit.multipliers += 1.5
+    fit.word_multipliers += torch.linspace(0.0, 2.0, WORDS)
+    for group in range(3):
+        before, multipliers = fit.generator.get_state(), fit.word_multipliers.clone()
+        gradient = torch.zeros_like(fit.positions)
+        cosine, success = fit._add_group(group, 100, gradient)
+        fit.generator.set_state(before)
+        fit.word_multipliers = multipliers
+        fit.positions.requires_grad_(True)
+        ids = fit._group(group, 100)
+        points, places = fit._noisy(ids), fit._places()
+        distances = (points[:, None, :] - places).square().sum(2).clamp_min(1e-6).sqrt()
+        logs = torch.log_softmax(fit.logs[group] - distances, dim=1)
+        expected_cosine = ((logs.exp()[:, :-1] @ fit.units) * fit.units[ids]).sum(1).mean()
+        expected_success = logs.exp().amax(dim=1)[: fit._plain(100)].mean()
+        loss = -expected_cosine + fit.multipliers[group] * expected_success
+        if cap is not None:
+            sharp = torch.softmax(3.0 * logs, dim=1)[torch.arange(100), ids]
+            loss = loss + (multipliers[ids] * (sharp - cap)).mean()
+        (expected,) = torch.autograd.grad(loss, fit.positions)
+        fit.positions.requires_grad_(False)
+        assert torch.allclose(cosine, expected_cosine, atol=1e-5)
+        assert torch.allclose(success, expected_success, atol=1e-5)
+        assert torch.allclose(gradient, expected, atol=1e-5 + 1e-3 * float(expected.abs().max()))
+        assert float(expected.abs().max()) > 1e-3
 
 
 @pytest.mark.torch

@@ -26,6 +26,7 @@ _CAPPED_SHARE: Final = 0.25  # of a batch: words drawn by their multipliers, the
 _RATE: Final = 0.05  # of the multipliers of the groups, per step
 _WORD_RATE: Final = 0.1  # of the multipliers of single words, per time that a word is drawn
 _EVERY: Final = 100  # steps between reports
+_CPU_BLOCK: Final = 64  # words at a time on a CPU, so that their tables stay in its cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +111,8 @@ class _Fit:
         self.torch, self.options = torch, options
         self.generator = torch.Generator(device=device).manual_seed(options.seed)
         lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-        self.kind = torch.bfloat16 if device != "cpu" else torch.float32
-        self.units = torch.tensor(vectors / lengths, device=device)
-        self.fast_units = self.units.to(self.kind)
+        kind = torch.bfloat16 if device != "cpu" else torch.float32
+        self.units = torch.tensor(vectors / lengths, device=device).to(kind)
         uniform = np.append(np.full(len(vectors), 1.0 / len(vectors)), 0.0)
         self.shares = [
             torch.tensor(prior, device=device, dtype=torch.float32) for prior in (shares, content, uniform)
@@ -123,22 +123,22 @@ class _Fit:
         self.word_multipliers = torch.zeros(len(vectors), device=device)
         self.step = 0
         self.history: list[dict[str, float]] = []
-        self.recent: list[list[float]] = []
+        self.recent: list[Any] = []
+        self.targets = torch.tensor(options.targets, device=device)
+        self.block = _CPU_BLOCK if device == "cpu" else options.batch
         self._rescale()
-        self.positions.requires_grad_(True)
         self.optimizer = torch.optim.Adam([self.positions], lr=options.rate, betas=(0.9, 0.99))
 
     def _rescale(self) -> None:
         """Scale the start so that S of running text is at its target."""
-        torch = self.torch
         low, high = -6.0, 6.0
         start = self.positions / self.positions.std()
         for _ in range(20):
             middle = (low + high) / 2.0
             self.positions = start * math.exp(middle)
-            with torch.no_grad():
-                ids = self._draw(0, 512)
-                success = self._posterior(ids, self.logs[0]).exp().amax(dim=1).mean()
+            points = self._noisy(self._draw(0, 512))
+            posterior, _ = self._posterior(points, self._places(), self.logs[0])
+            success = posterior.amax(dim=1).mean()
             low, high = (middle, high) if float(success) < self.options.targets[0] else (low, middle)
 
     def _draw(self, group: int, count: int) -> Any:
@@ -146,21 +146,23 @@ class _Fit:
             self.shares[group][:-1], count, replacement=True, generator=self.generator
         )
 
-    def _posterior(self, ids: Any, log_prior: Any) -> Any:
-        """Return log q(u|v) over all words and the mean of the map, for a noisy point v of each word."""
+    def _noisy(self, ids: Any) -> Any:
+        """Return a noisy point of each word: its position and Laplace noise with ε = 1."""
         torch, dims = self.torch, self.positions.shape[1]
         directions = torch.randn(len(ids), dims, device=ids.device, generator=self.generator)
-        radii = (
-            -torch.rand(len(ids), dims, device=ids.device, generator=self.generator)
-            .clamp_min(1e-30)
-            .log()
-            .sum(1)
-        )
-        noise = directions / directions.norm(dim=1, keepdim=True) * radii[:, None]
-        points = self.positions[ids] + noise
-        places = torch.cat((self.positions, self.positions.mean(0, keepdim=True)))
-        squares = points.square().sum(1)[:, None] + places.square().sum(1) - 2.0 * points @ places.T
-        return torch.log_softmax(log_prior - squares.clamp_min(1e-6).sqrt(), dim=1)
+        uniforms = torch.rand(len(ids), dims, device=ids.device, generator=self.generator)
+        radii = -uniforms.clamp_min(1e-30).log().sum(1)
+        return self.positions[ids] + directions / directions.norm(dim=1, keepdim=True) * radii[:, None]
+
+    def _places(self) -> Any:
+        """Return the positions of all words, and the mean of the map for words outside of the vocabulary."""
+        return self.torch.cat((self.positions, self.positions.mean(0, keepdim=True)))
+
+    def _posterior(self, points: Any, places: Any, log_prior: Any) -> tuple[Any, Any]:
+        """Return q(u|v) over all places, for each noisy point v, and the distances."""
+        squares = points.square().sum(1)[:, None] + places.square().sum(1)
+        distances = self.torch.addmm(squares, points, places.T, alpha=-2.0).clamp_min_(1e-6).sqrt_()
+        return self.torch.softmax(log_prior - distances, dim=1), distances
 
     def advance(self) -> None:
         """Take one step."""
@@ -168,26 +170,63 @@ class _Fit:
         size = options.batch // 3
         rate = options.rate * 0.5 * (1.0 + math.cos(math.pi * self.step / options.steps))
         self.optimizer.param_groups[0]["lr"] = rate
-        loss: Any = 0.0
+        gradient = torch.zeros_like(self.positions)
         cosines, successes = [], []
         for group in range(3):
-            ids = self._group(group, size)
-            logs = self._posterior(ids, self.logs[group])
-            posterior = logs.exp()
-            means = posterior[:, :-1].to(self.kind) @ self.fast_units
-            cosine = (means.float() * self.units[ids]).sum(1).mean()
-            success = posterior.amax(dim=1)
-            loss = loss - cosine + self._word_penalty(ids, logs)
-            loss = loss + self.multipliers[group] * success[: self._plain(size)].mean()
-            cosines.append(float(cosine.detach()))
-            successes.append(success[: self._plain(size)].mean().detach())
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+            cosine, success = self._add_group(group, size, gradient)
+            cosines.append(cosine)
+            successes.append(success)
+        self.positions.grad = gradient
         self.optimizer.step()
-        targets = torch.tensor(options.targets, device=self.multipliers.device)
-        self.multipliers = (self.multipliers + _RATE * (torch.stack(successes) - targets)).clamp_min(0.0)
-        self.recent.append([sum(cosines) / 3.0, *(float(share) for share in successes)])
+        reached = torch.stack(successes)
+        self.multipliers = (self.multipliers + _RATE * (reached - self.targets)).clamp_min(0.0)
+        self.recent.append(torch.cat((torch.stack(cosines).mean()[None], reached)))
         self.step += 1
+
+    def _add_group(self, group: int, size: int, gradient: Any) -> tuple[Any, Any]:
+        """Add the gradient of a group's loss, a block of words at a time; return its mean cosine and its S.
+
+        The loss of a group is -E[Σ q(u|v)·cos(u, w)] + γ·S, and the penalty for single words. Its derivatives
+        are written out, since automatic ones would keep a dozen tables of all points by all words.
+        """
+        torch, plain = self.torch, self._plain(size)
+        ids = self._group(group, size)
+        points, places = self._noisy(ids), self._places()
+        by_place = torch.zeros_like(places)
+        cosine, success = torch.zeros((), device=ids.device), torch.zeros((), device=ids.device)
+        sharp = torch.empty(size, device=ids.device)
+        for start in range(0, size, self.block):
+            block = slice(start, min(start + self.block, size))
+            words, rows = ids[block], torch.arange(block.stop - start, device=ids.device)
+            posterior, distances = self._posterior(points[block], places, self.logs[group])
+            cosines = self.units[words] @ self.units.T
+            means = torch.einsum("iu,iu->i", posterior[:, :-1], cosines.float())
+            top, likeliest = posterior.max(dim=1)
+            counted = (start + rows < plain).float()
+            cosine += means.sum() / size
+            success += (top * counted).sum() / plain
+            # By the chain rule, down to the distances: first of the posterior, then of its logarithms.
+            weight = self.multipliers[group] * counted / plain
+            slopes = torch.nn.functional.pad(cosines.float() / -size, (0, 1))
+            slopes[rows, likeliest] += weight
+            slopes -= (weight * top - means / size)[:, None]
+            slopes *= posterior
+            if self.options.cap is not None:
+                powers = posterior.pow_(_SHARPNESS)
+                powers /= powers.sum(dim=1, keepdim=True)
+                sharp[block] = powers[rows, words]
+                penalty = self.word_multipliers[words] * _SHARPNESS / size * sharp[block]
+                slopes.addcmul_(powers, penalty[:, None], value=-1.0)
+                slopes[rows, words] += penalty
+            slopes /= distances.neg_()
+            sums = slopes.sum(dim=1, keepdim=True)
+            by_place += slopes.sum(dim=0)[:, None] * places - slopes.T @ points[block]
+            gradient.index_add_(0, words, sums * points[block] - slopes @ places)
+        gradient += by_place[:-1] + by_place[-1] / len(gradient)
+        if self.options.cap is not None:
+            self.word_multipliers.index_add_(0, ids, _WORD_RATE * (sharp - self.options.cap))
+            self.word_multipliers.clamp_min_(0.0)
+        return cosine, success
 
     def _plain(self, size: int) -> int:
         """Return how many words of a group are drawn by their shares."""
@@ -203,21 +242,9 @@ class _Fit:
         exposed = torch.multinomial(weights, size - plain, replacement=True, generator=self.generator)
         return torch.cat((ids, exposed))
 
-    def _word_penalty(self, ids: Any, logs: Any) -> Any:
-        """Return the penalty for single words that are recognised too often, and adapt their multipliers."""
-        torch, cap = self.torch, self.options.cap
-        if cap is None:
-            return 0.0
-        sharp = torch.softmax(_SHARPNESS * logs, dim=1)[torch.arange(len(ids), device=ids.device), ids]
-        penalty = (self.word_multipliers[ids] * (sharp - cap)).mean()
-        with torch.no_grad():
-            self.word_multipliers.index_add_(0, ids, _WORD_RATE * (sharp.detach() - cap))
-            self.word_multipliers.clamp_min_(0.0)
-        return penalty
-
     def report(self) -> None:
         """Add the means of the last steps to the history."""
-        means = np.array(self.recent).mean(axis=0)
+        means = self.torch.stack(self.recent).mean(dim=0)
         self.recent = []
         names = ("cosine", "tokens", "content", "uniform")
         self.history.append({"step": self.step} | dict(zip(names, means.tolist(), strict=True)))
@@ -226,7 +253,7 @@ class _Fit:
         """Return everything that is needed to continue."""
         return {
             "step": self.step,
-            "positions": self.positions.detach(),
+            "positions": self.positions,
             "optimizer": self.optimizer.state_dict(),
             "multipliers": self.multipliers,
             "word_multipliers": self.word_multipliers,
@@ -236,8 +263,7 @@ class _Fit:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a state."""
-        with self.torch.no_grad():
-            self.positions.copy_(state["positions"])
+        self.positions.copy_(state["positions"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.multipliers, self.word_multipliers = state["multipliers"], state["word_multipliers"]
         self.generator.set_state(state["generator"].cpu())
@@ -245,5 +271,5 @@ class _Fit:
 
     def result(self) -> NDArray[np.float32]:
         """Return the positions, with their mean at the origin."""
-        positions = self.positions.detach().cpu().numpy()
+        positions = self.positions.cpu().numpy()
         return np.asarray(positions - positions.mean(axis=0), dtype=np.float32)

@@ -17,8 +17,12 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 PINNED := $(PIP_FLAGS) --no-deps --require-hashes
 ENGLISH := packages/wordveil-english
 GLOVE := packages/wordveil-glove
-PROJECTS := pyproject.toml $(ENGLISH)/pyproject.toml $(GLOVE)/pyproject.toml
-SOURCES := $(shell find src $(ENGLISH)/src $(GLOVE)/src -type f -not -name '*.pyc') $(PROJECTS)
+KERNELS := packages/wordveil-kernels
+PROJECTS := pyproject.toml $(ENGLISH)/pyproject.toml $(GLOVE)/pyproject.toml $(KERNELS)/pyproject.toml
+LOOPS := $(KERNELS)/setup.py $(wildcard $(KERNELS)/src/wordveil_kernels/*.[ch])
+SOURCES := $(shell find src $(ENGLISH)/src $(GLOVE)/src -type f -not -name '*.pyc') $(PROJECTS) $(LOOPS)
+# Installs wordveil itself and its packages as they are here. Without a C compiler there are no compiled loops.
+EDITABLE := --no-deps --no-build-isolation -e ./$(ENGLISH) -e ./$(GLOVE) -e ./$(KERNELS) -e .
 
 .PHONY: help
 help: ## List the targets
@@ -32,36 +36,36 @@ python:
 # What a user installs, and nothing else.
 $(USER_ENV)/ready: $(SOURCES) | python
 	$(PYTHON) -m venv $(USER_ENV)
-	$(USER_ENV)/bin/pip install $(PIP_FLAGS) ./$(ENGLISH) ./$(GLOVE) .
+	$(USER_ENV)/bin/pip install $(PIP_FLAGS) ./$(ENGLISH) ./$(GLOVE) ./$(KERNELS) .
 	touch $@
 
 # What a developer needs: everything pinned and hashed, wordveil itself editable.
-$(DEV_ENV)/ready: requirements-dev.txt $(PROJECTS) | python
+$(DEV_ENV)/ready: requirements-dev.txt $(PROJECTS) $(LOOPS) | python
 	$(PYTHON) -m venv $(DEV_ENV)
 	$(BIN)/pip install $(PINNED) -r requirements-dev.txt
-	$(BIN)/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(ENGLISH) -e ./$(GLOVE) -e .
+	$(BIN)/pip install $(PIP_FLAGS) $(EDITABLE)
 	touch $@
 
 # Spark is half a gigabyte, so it has an environment of its own.
-$(SPARK_ENV)/ready: requirements-spark.txt $(PROJECTS) | python
+$(SPARK_ENV)/ready: requirements-spark.txt $(PROJECTS) $(LOOPS) | python
 	$(PYTHON) -m venv $(SPARK_ENV)
 	$(SPARK_ENV)/bin/pip install $(PINNED) -r requirements-spark.txt
-	$(SPARK_ENV)/bin/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(ENGLISH) -e ./$(GLOVE) -e .
+	$(SPARK_ENV)/bin/pip install $(PIP_FLAGS) $(EDITABLE)
 	touch $@
 
 # PyTorch is larger still. Which build of it there is, for a CPU or for a GPU, depends on the machine: no hash.
-$(TORCH_ENV)/ready: requirements-torch.txt $(PROJECTS) | python
+$(TORCH_ENV)/ready: requirements-torch.txt $(PROJECTS) $(LOOPS) | python
 	$(PYTHON) -m venv $(TORCH_ENV)
 	$(TORCH_ENV)/bin/pip install $(PINNED) -r requirements-torch.txt
 	$(TORCH_ENV)/bin/pip install $(PIP_FLAGS) torch==$(TORCH)
-	$(TORCH_ENV)/bin/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(ENGLISH) -e ./$(GLOVE) -e .
+	$(TORCH_ENV)/bin/pip install $(PIP_FLAGS) $(EDITABLE)
 	touch $@
 
 # The oldest versions that pyproject.toml allows; they have wheels for Python 3.11, not for every later one.
-$(LOWEST_ENV)/ready: requirements-lowest.txt $(PROJECTS) | python
+$(LOWEST_ENV)/ready: requirements-lowest.txt $(PROJECTS) $(LOOPS) | python
 	$(PYTHON) -m venv $(LOWEST_ENV)
 	$(LOWEST_ENV)/bin/pip install $(PINNED) -r requirements-lowest.txt
-	$(LOWEST_ENV)/bin/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e ./$(ENGLISH) -e ./$(GLOVE) -e .
+	$(LOWEST_ENV)/bin/pip install $(PIP_FLAGS) $(EDITABLE)
 	touch $@
 
 .PHONY: demo

@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import time
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,14 @@ from typing import Any
 import numpy as np
 
 import wordveil as wv
-from wordveil.nearest import BruteSearch, SingleSearch
+from wordveil.embedding.catalog import MAP_NAME
+from wordveil.nearest import BruteSearch, NearestSearch, SingleSearch, kernels
+from wordveil.nearest.cells import CellSearch
 from wordveil.nearest.screened import ScreenedSearch
 
-FAST = {"integers": ScreenedSearch, "float32": SingleSearch}
+FAST: dict[str, Callable[[Any], NearestSearch]] = {"float32": SingleSearch}
+FAST |= {"cells": CellSearch} if kernels.kernels else {}
+FAST |= {"integers": ScreenedSearch} if kernels.has_codes() else {}
 EPSILONS = (1.0, 5.0, 10.0, 20.0, 40.0)
 BLOCK = 10_000  # queries at once: bounds memory, and is enough for every search to use all cores
 
@@ -46,7 +51,8 @@ def main() -> None:
         "made_by": "make verify-exact",
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "versions": {name: version(name) for name in ("numpy", "numba", "onnxruntime", "wordveil")},
+        "versions": {name: version(name) for name in ("numpy", "wordveil", "wordveil-kernels")},
+        "loops": kernels.level,
         "seconds": round(time.perf_counter() - start),
         "queries": queries,
         "differences": differences,
@@ -63,8 +69,8 @@ def spaces(queries: int) -> list[tuple[str, wv.Embedding, int]]:
     glove = wv.load_embedding()
     embeddings = [
         ("default", glove, queries),
-        ("default", glove.project(100), queries),
-        ("default", glove.project(25), queries),
+        *(("default", glove.project(dims), queries) for dims in (5, 10, 15, 25, 50, 100)),
+        ("map", wv.load_embedding(MAP_NAME), queries),
     ]
     data = os.environ.get("WORDVEIL_TEST_DATA")
     if data is not None:

@@ -18,7 +18,7 @@ SEEDED = "The noise comes from a seed"
 
 
 class Watching(wv.Laplace):
-    """Remembers every stream that it gets."""
+    """Remembers every stream that it gets for private words: those for measuring are public, and seeded."""
 
     streams: list[wv.Stream]
 
@@ -27,7 +27,8 @@ class Watching(wv.Laplace):
         object.__setattr__(self, "streams", [])
 
     def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
-        self.streams.append(stream)
+        if (ids == self.embedding.id_of("tea")).all():
+            self.streams.append(stream)
         return np.asarray(stream.normals((len(ids),)) * 1e6, dtype=np.int64) % len(self.embedding)
 
 

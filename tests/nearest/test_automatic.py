@@ -1,6 +1,5 @@
 """Which search is used when, and that the choice changes no answer."""
 
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import Any
@@ -14,44 +13,47 @@ from wordveil.nearest import (
     BruteSearch,
     SingleSearch,
     automatic,
-    integers,
+    cells,
     screened,
     threads,
 )
+from wordveil.nearest.cells import CellSearch
+from wordveil.nearest.kernels import has_codes, kernels
 from wordveil.nearest.screened import ScreenedSearch
 
+needs_loops = pytest.mark.skipif(kernels is None, reason="there are no compiled loops")
 
-def test_the_integer_screen_is_built_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+
+@needs_loops
+@pytest.mark.parametrize("dims", [8, 40])
+def test_a_fast_search_is_built_once_it_pays(dims: int, monkeypatch: pytest.MonkeyPatch) -> None:
     draws = np.random.default_rng(9)
-    rows, points = draws.normal(size=(2000, 8)), draws.normal(size=(100, 8))
+    rows, points = draws.normal(size=(2000, dims)), draws.normal(size=(100, dims))
     monkeypatch.setattr(automatic, "_FEW_POINTS", 150)
     search = AutomaticSearch(rows)
     first = search.nearest(points)
     assert isinstance(search.prepare(0), SingleSearch)
     second = search.nearest(points)
-    assert isinstance(search.prepare(0), ScreenedSearch)
+    many = ScreenedSearch if has_codes() else SingleSearch
+    assert isinstance(search.prepare(0), CellSearch if dims == 8 else many)
     np.testing.assert_array_equal(first, second)
     assert isinstance(AutomaticSearch(rows[:500]).prepare(10**6), SingleSearch)
 
 
-@pytest.mark.parametrize("absent", ["wordveil.nearest.screened", "onnxruntime"])
-def test_a_missing_library_is_not_needed(absent: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = np.random.default_rng(9).normal(size=(2000, 8))
-    monkeypatch.setitem(sys.modules, absent, None)
-    integers.largest_code.cache_clear()
+@pytest.mark.parametrize("dims", [8, 40])
+def test_the_compiled_loops_are_not_needed(dims: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(9).normal(size=(2000, dims))
+    for module in (automatic, cells, screened):
+        monkeypatch.setattr(module, "kernels", None, raising=False)
+        monkeypatch.setattr(module, "has_codes", lambda: False, raising=False)
     assert isinstance(AutomaticSearch(rows).prepare(10**6), SingleSearch)
-    integers.largest_code.cache_clear()
-
-
-def test_products_that_are_not_exact_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = np.random.default_rng(9).normal(size=(2000, 8))
-    monkeypatch.setattr(integers, "largest_code", lambda _: 0)
-    assert isinstance(AutomaticSearch(rows).prepare(10**6), SingleSearch)
-    monkeypatch.setattr(screened, "largest_code", lambda _: 0)
+    with pytest.raises(wv.MachineError, match="not on this machine"):
+        CellSearch(rows)
     with pytest.raises(wv.MachineError, match="integer products"):
         ScreenedSearch(rows)
 
 
+@needs_loops
 @pytest.mark.parametrize("cores", [1, 2, 5])
 def test_threads_change_no_answer(glove: wv.Embedding, cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "all_cores", lambda: cores)
@@ -59,7 +61,7 @@ def test_threads_change_no_answer(glove: wv.Embedding, cores: int, monkeypatch: 
     mechanism = wv.Mahalanobis(glove.project(8), 5.0, 1.0)
     ids = np.random.default_rng(1).integers(-1, len(glove), 8000)
     answers = mechanism.perturb_ids(ids, stream=wv.insecure_stream(3))
-    assert isinstance(mechanism._search.prepare(0), ScreenedSearch)
+    assert isinstance(mechanism._search.prepare(0), CellSearch)
     right = BruteSearch(mechanism._places[:-1]).nearest(mechanism._noisy_points(ids, wv.insecure_stream(3)))
     np.testing.assert_array_equal(answers, right)
 
@@ -71,25 +73,24 @@ def test_threads_share_one_search(glove: wv.Embedding) -> None:
     assert len(set(ids)) == 1
 
 
-def test_a_fast_search_that_fails_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_that_fails_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.random.default_rng(9).normal(size=(2000, 8))
 
     def failing(*_: Any) -> Any:
         raise RuntimeError("no room\nat all")
 
-    monkeypatch.setattr(screened, "ScreenedSearch", failing)
-    search = AutomaticSearch(rows)
-    assert isinstance(search.prepare(10**6), SingleSearch)
-    assert search.prepare(10**6) is search.prepare(10**6)
     monkeypatch.setattr(automatic, "has_gpu", lambda: True)
     monkeypatch.setattr(automatic, "TorchSearch", failing)
     with pytest.warns(RuntimeWarning, match=r"can't be used \(no room\): the CPU searches"):
-        assert isinstance(AutomaticSearch(rows, "auto").prepare(10**6), SingleSearch)
+        search = AutomaticSearch(rows, "auto").prepare(10**6)
+    assert isinstance(search, CellSearch if kernels else SingleSearch)
+    assert search.prepare(10**6) is search.prepare(10**6)
     monkeypatch.setattr(automatic, "has_gpu", lambda: False)
     with pytest.warns(RuntimeWarning, match="No GPU"):
         AutomaticSearch(rows, "cuda").prepare(10**6)
 
 
+@needs_loops
 def test_large_requests_wait_for_the_fast_search(monkeypatch: pytest.MonkeyPatch) -> None:
     search = AutomaticSearch(np.random.default_rng(9).normal(size=(2000, 8)))
     started, may_finish = Event(), Event()
@@ -107,5 +108,5 @@ def test_large_requests_wait_for_the_fast_search(monkeypatch: pytest.MonkeyPatch
         assert isinstance(search.prepare(10), SingleSearch)
         second = pool.submit(search.prepare, 10**6)
         may_finish.set()
-        assert isinstance(first.result(), ScreenedSearch)
-        assert isinstance(second.result(), ScreenedSearch)
+        assert isinstance(first.result(), CellSearch)
+        assert isinstance(second.result(), CellSearch)

@@ -4,6 +4,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import hypothesis.strategies as st
@@ -18,23 +19,30 @@ from wordveil.nearest import (
     BruteSearch,
     NearestSearch,
     SingleSearch,
+    cells,
     cuda,
-    integers,
     scores,
     screened,
     search,
     threads,
 )
+from wordveil.nearest.cells import CellSearch
+from wordveil.nearest.compiled import CompiledSearch
+from wordveil.nearest.kernels import has_codes, kernels
 from wordveil.nearest.screened import ScreenedSearch
 
 from .queries import Table, by_differences, in_16_bits, on_torch, real_queries
 
 Kind = Callable[[Table], NearestSearch]
 
+needs_loops = pytest.mark.skipif(kernels is None, reason="there are no compiled loops")
+needs_codes = pytest.mark.skipif(not has_codes(), reason="there are no products of integers")
+
 IMPLEMENTATIONS = [
     BruteSearch,
     SingleSearch,
-    ScreenedSearch,
+    pytest.param(CellSearch, marks=needs_loops),
+    pytest.param(ScreenedSearch, marks=needs_codes),
     AutomaticSearch,
     pytest.param(on_torch, marks=pytest.mark.torch),
     pytest.param(in_16_bits, marks=pytest.mark.torch),
@@ -76,9 +84,8 @@ def cases(draw: st.DrawFn) -> tuple[Table, Table]:
 def test_exactly_the_definition(kind: Kind, case: tuple[Table, Table]) -> None:
     rows, points = case
     assert kind(rows).nearest(points).tolist() == by_differences(rows, points)
-    with pytest.MonkeyPatch.context() as patched:  # several batches per block, of different lengths
-        patched.setattr(screened, "_BATCH", 2)
-        patched.setattr(screened, "_BLOCK", 8)
+    with pytest.MonkeyPatch.context() as patched:  # several blocks
+        patched.setattr(CompiledSearch, "block", 2)
         assert kind(rows).nearest(points).tolist() == by_differences(rows, points)
 
 
@@ -90,7 +97,6 @@ def test_among_equals_the_lowest_index_wins(kind: Kind) -> None:
 def test_many_equal_rows(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_PAIR_NUMBERS", 1000)
     monkeypatch.setattr(scores, "_MOST_PAIRS", 3000)
-    monkeypatch.setattr(screened, "_MOST_PAIRS", 3000)
     monkeypatch.setattr(cuda, "_MOST_MEMBERS", 3000)
     monkeypatch.setattr(cuda, "_PAIR_NUMBERS", 1000)
     rows = np.ones((5000, 3))
@@ -111,8 +117,7 @@ def test_the_block_size_changes_nothing(kind: Kind, block: int, monkeypatch: pyt
     rows, points = draws.normal(size=(50, 5)), draws.normal(size=(100, 5))
     expected = kind(rows).nearest(points)
     monkeypatch.setattr(scores, "_SCORE_BYTES", 8 * 50 * block)
-    monkeypatch.setattr(screened, "_BATCH", block)
-    monkeypatch.setattr(screened, "_BLOCK", 3 * block)
+    monkeypatch.setattr(CompiledSearch, "block", block)
     monkeypatch.setattr(cuda, "_MOST_POINTS", block)
     monkeypatch.setattr(search, "_PAIR_NUMBERS", 40)
     np.testing.assert_array_equal(kind(rows).nearest(points), expected)
@@ -175,13 +180,19 @@ def test_the_fast_searches_agree_with_the_oracle_on_real_queries(glove: wv.Embed
     for rows, points in real_queries(glove, epsilon, 2000):
         right = BruteSearch(rows).nearest(points)
         np.testing.assert_array_equal(SingleSearch(rows).nearest(points), right)
-        np.testing.assert_array_equal(ScreenedSearch(rows).nearest(points), right)
+        np.testing.assert_array_equal(
+            AutomaticSearch(rows).nearest(np.resize(points, (5000, 300)))[:2000], right
+        )
 
 
-@pytest.mark.parametrize("dims", [1, 2, 3, 5, 25, 127])
-def test_the_integer_screen_in_few_dimensions(glove: wv.Embedding, dims: int) -> None:
+@pytest.mark.parametrize("dims", [1, 2, 3, 5, 10, 15, 25, 127])
+def test_the_compiled_loops_in_few_dimensions(glove: wv.Embedding, dims: int) -> None:
     for rows, points in real_queries(glove.project(dims), 3.0, 300):
-        np.testing.assert_array_equal(ScreenedSearch(rows).nearest(points), BruteSearch(rows).nearest(points))
+        right = BruteSearch(rows).nearest(points)
+        for fast in (CellSearch,) * (kernels is not None) + (ScreenedSearch,) * has_codes():
+            np.testing.assert_array_equal(fast(rows).nearest(points), right)
+            few = [int(fast(rows).nearest(points[:1])[0]), *fast(rows).nearest(points[1:14]).tolist()]
+            assert few == right[:14].tolist()  # other loops serve few points
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-30, 1.0, 1e30, 1e140])
@@ -219,27 +230,38 @@ def test_a_float32_screen_without_its_bound_would_be_wrong(monkeypatch: pytest.M
     assert SingleSearch(rows).nearest(points).tolist() != by_differences(rows, points)
 
 
+@needs_codes
 @pytest.mark.parametrize("left_out", ["points' errors", "rows' errors", "lengths"])
 def test_an_integer_screen_without_a_part_of_its_bound_would_be_wrong(
     left_out: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a line, where the bound is tight."""
+    """In two dimensions, where the bound is tight."""
     draws = np.random.default_rng(3)
-    rows, points = draws.normal(size=(3000, 1)), draws.normal(size=(3000, 1))
+    rows, points = draws.normal(size=(3000, 2)), draws.normal(size=(3000, 2))
     right = BruteSearch(rows).nearest(points)
     screen = ScreenedSearch(rows)
     np.testing.assert_array_equal(screen.nearest(points), right)
-    correct = ScreenedSearch._rounded
+    if left_out == "points' errors":  # they are multiplied by the sizes of the rows
+        screen._sizes[:] = screen._about[:, 2] = 0.0
+    elif left_out == "rows' errors":
+        screen._errors[:] = screen._about[:, 1] = 0.0
+    else:
+        real = kernels.nearest_by_codes
 
-    def planted(*arguments: Any) -> Any:
-        batch = correct(*arguments)
-        factors = {"points' errors": (1.0, 0.0), "rows' errors": (1.0, 1.0), "lengths": (0.0, 1.0)}[left_out]
-        return batch._replace(bounds=batch.bounds * np.array(factors)[:, None])
+        def planted(*arguments: Any) -> Any:
+            lengths = arguments[16].copy()
+            lengths[: len(lengths) // 2] = 0.0
+            return real(*arguments[:16], lengths, *arguments[17:])
 
-    monkeypatch.setattr(ScreenedSearch, "_rounded", planted)
-    if left_out == "rows' errors":
-        screen._columns[0], screen._strips[0] = 0.0, 0.0
+        monkeypatch.setattr(screened, "kernels", SimpleNamespace(nearest_by_codes=planted))
     assert (screen.nearest(points) != right).any()
+
+
+@needs_loops
+def test_cells_without_their_bound_would_be_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, points = near_ties()
+    monkeypatch.setattr(cells, "_UNIT", 0.0)
+    assert CellSearch(rows).nearest(points).tolist() != by_differences(rows, points)
 
 
 def transposed(points: Table) -> Table:
@@ -278,22 +300,6 @@ def test_any_memory_layout_gives_the_same_answers(kind: Kind, layout: Callable[[
     expected = BruteSearch(rows).nearest(points)
     np.testing.assert_array_equal(kind(rows).nearest(laid_out), expected)
     np.testing.assert_array_equal(kind(layout(rows)).nearest(points), expected)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
-def test_only_addresses_of_contiguous_memory_are_passed_on(layout: Callable[[Table], Table]) -> None:
-    random = np.random.default_rng(13)
-    codes = random.integers(-60, 60, (20, 128)).astype(np.int8)
-    left = random.integers(0, 255, (50, 20)).astype(np.float64)
-    expected = (left - integers.ZERO) @ codes
-    out = np.empty((50, 128), dtype=np.int32)
-    product = integers.IntegerProduct(codes)
-    product.fill(layout(left).astype(np.uint8, order="K"), out)
-    np.testing.assert_array_equal(out, expected)
-    if layout is not_aligned:
-        return
-    with pytest.raises(ValueError, match="contiguous"):
-        product.fill(left.astype(np.uint8), np.asfortranarray(out))
 
 
 def test_blocks_are_made_in_their_order_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,7 +153,7 @@ def command(tmp_path: Path) -> list[str]:
     """A command that takes some seconds, on real vectors."""
     rows = "".join(f"{i},please call me at the red house in boston now or later\n" for i in range(12000))
     (tmp_path / "in.csv").write_text("n,m\n" + rows)
-    options = ["--text", "m", "--keep", "n", "--epsilon", "6", "--dims", "25"]
+    options = ["--text", "m", "--keep", "n", "--epsilon", "10", "--dims", "100"]
     return [SCRIPT, "perturb", str(tmp_path / "in.csv"), str(tmp_path / "out.csv"), *options]
 
 
@@ -193,7 +193,7 @@ def test_signals_at_random_moments(signal_: signal.Signals, command: list[str], 
 
 
 def test_a_full_disk(command: list[str], tmp_path: Path) -> None:
-    limit = 100_000
+    limit = 500_000  # of 780,000, so that some rows are recorded before it is reached
     done = subprocess.run(
         command, capture_output=True, text=True,
         env={name: value for name, value in os.environ.items() if "COV" not in name},  # it writes files too

@@ -16,6 +16,8 @@ from wordveil.embedding.arrays import locked, row_norms
 from wordveil.embedding.catalog import load_parent
 from wordveil.errors import parameter_error
 from wordveil.nearest import NearestSearch
+from wordveil.nearest.cells import LANES, Cells
+from wordveil.nearest.kernels import kernels
 from wordveil.prior import Prior
 from wordveil.shared import PerEmbedding
 
@@ -28,7 +30,6 @@ PRIOR_POWER: Final = 0.75
 """The power of a word's share in its score. At 1, rare words would hardly ever be answered."""
 
 _CANDIDATES: Final = 150  # of which `closest` chooses one: the words with the best scores
-_STRIP: Final = 64  # words per step of the compiled loops
 _LARGEST: Final = 1e18  # of a coordinate times ε: its square must be a finite float32
 
 _units: Final = PerEmbedding[NDArray[np.float32]](most=1)
@@ -77,26 +78,12 @@ class PosteriorSearch(NearestSearch):
         self._stretch = stretch * min(1.0, _LARGEST / max(reach, 1e-300))
         rows = ((places - self._centre) * self._stretch).astype(np.float32)
         self._scaled, self._log_shares = rows, (PRIOR_POWER * np.log(prior.shares[:-1])).astype(np.float32)
-        strips = -(-len(rows) // _STRIP)
-        padded = np.zeros((strips * _STRIP, rows.shape[1]), np.float32)
-        padded[: len(rows)] = rows
-        self._columns = np.ascontiguousarray(padded.reshape(strips, _STRIP, -1).transpose(0, 2, 1))
-        self._bias = np.full((strips, _STRIP), -np.inf, np.float32)
-        self._bias.reshape(-1)[: len(rows)] = self._log_shares
         self._units = units
+        self._compiled = _CompiledAnswers(rows, self._log_shares, units) if kernels is not None else None
 
     def _find(self, points: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.int64]:  # noqa: ARG002  # of the contract
         scaled = np.clip((points - self._centre) * self._stretch, -_LARGEST, _LARGEST).astype(np.float32)
-        answers = np.empty(len(scaled), np.int64)
-        try:
-            from wordveil.mechanisms import answer_kernels as kernels
-        except ImportError:  # numba is not available on this machine
-            return self._find_slowly(scaled)
-        if self._units is None:
-            kernels.likeliest(scaled, self._columns, self._bias, answers)
-        else:
-            kernels.closest(scaled, self._columns, self._bias, self._units, _CANDIDATES, answers)
-        return answers
+        return self._find_slowly(scaled) if self._compiled is None else self._compiled.find(scaled)
 
     def _find_slowly(self, points: NDArray[np.float32]) -> NDArray[np.int64]:
         """Return the same answers by NumPy, point by point in a few vector operations each."""
@@ -111,6 +98,36 @@ class PosteriorSearch(NearestSearch):
             units = self._units[order]
             mean = np.exp(scores[order] - scores[order[0]]) @ units
             answers[row] = order[(units @ mean).argmax()]
+        return answers
+
+
+class _CompiledAnswers:
+    """The tables of the compiled loops: words in boxes, with their biases and unit vectors in that order."""
+
+    def __init__(
+        self,
+        rows: NDArray[np.float32],
+        log_shares: NDArray[np.float32],
+        units: NDArray[np.float32] | None,
+    ) -> None:
+        self._cells = Cells(rows)
+        order = self._cells.words
+        self._biases = np.where(order < 0, np.float32(-np.inf), log_shares[order])
+        self._leaves = self._biases.reshape(-1, LANES).max(axis=1)
+        self._nodes = self._leaves.reshape(-1, LANES).max(axis=1)
+        width = 0 if units is None else -(-units.shape[1] // LANES) * LANES
+        self._units = np.zeros((len(order), width), np.float32)
+        if units is not None:
+            self._units[: len(rows), : units.shape[1]] = units[order[: len(rows)]]
+
+    def find(self, points: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Return the answer to each point."""
+        cells, answers = self._cells, np.empty(len(points), np.int64)
+        kernels.answer_in_cells(
+            cells.dims, self._units.shape[1], _CANDIDATES if self._units.shape[1] else 1, cells.nodes,
+            cells.leaves, cells.places, cells.words, self._nodes, self._leaves, self._biases, self._units,
+            points, answers,
+        )  # fmt: skip
         return answers
 
 

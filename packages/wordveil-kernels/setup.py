@@ -1,0 +1,22 @@
+"""Builds the extension; without a compiler the package installs all the same, and has no loops."""
+
+from setuptools import Extension, setup
+
+FOLDER = "src/wordveil_kernels/"
+SOURCES = ("module.c", "portable.c", "avx2.c", "avx512.c")
+
+setup(
+    ext_modules=[
+        Extension(
+            "wordveil_kernels._kernels",
+            [FOLDER + name for name in SOURCES],
+            depends=[FOLDER + name for name in ("kernels.h", "vectors.h", "cells.h", "codes.h", "answers.h")],
+            # Nothing may be contracted or reordered that the code does not say: its bounds count roundings.
+            extra_compile_args=["-O3", "-std=gnu11", "-ffp-contract=off", "-fno-math-errno", "-Wno-psabi"],
+            define_macros=[("Py_LIMITED_API", "0x030b0000")],
+            py_limited_api=True,
+            optional=True,
+        )
+    ],
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+)

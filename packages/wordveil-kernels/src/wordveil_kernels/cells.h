@@ -1,0 +1,163 @@
+/* The nearest word in few dimensions: words in boxes, 16 words to a leaf and 16 leaves to a node.
+ *
+ * A box bounds the distances of its words from below. The words of the node with the least bound give a first
+ * limit: how large the float32 distance of the answer can be, given the least one so far and all rounding.
+ * Leaves beyond the limit are skipped. Every word within it is a candidate; the caller decides among several. */
+
+#include "kernels.h"
+#include "vectors.h"
+
+#include <math.h>
+
+#define KEPT 512
+
+/* The squared distance of a point to 16 boxes, stored by axis as 16 lower and 16 upper ends. */
+static inline vf gaps(const float *boxes, const float *point, int64_t dims) {
+    vf sum = all(0.0f);
+    for (int64_t axis = 0; axis < dims; axis++) {
+        vf place = all(point[axis]);
+        vf gap = larger(minus(load(boxes + 32 * axis), place), minus(place, load(boxes + 32 * axis + LANES)));
+        gap = larger(gap, all(0.0f));
+        sum = fused(gap, gap, sum);
+    }
+    return sum;
+}
+
+/* The squared distance of a point to 16 words, stored by axis. */
+static inline vf squares(const float *words, const float *point, int64_t dims) {
+    vf sum = all(0.0f);
+    for (int64_t axis = 0; axis < dims; axis++) {
+        vf difference = minus(load(words + LANES * axis), all(point[axis]));
+        sum = fused(difference, difference, sum);
+    }
+    return sum;
+}
+
+/* The largest float32 square that the answer can have, if one word has the square `best`. Moving point and
+ * word to float32 changes their distance by at most `moved`; sums have a relative error of at most `relative`. */
+static inline float limit(float best, double moved, double relative) {
+    double distance = sqrt((double)best) * (1.0 + relative) + 2.0 * moved;
+    return (float)(distance * distance * (1.0 + relative) * (1.0 + 0x1p-20)) * (1.0f + 0x1p-22f);
+}
+
+typedef struct {
+    float best, most;
+    int count, overflowed;
+    int32_t words[KEPT];
+    float squares[KEPT];
+} Candidates;
+
+static void add(Candidates *kept, const int32_t *words, vf found, unsigned mask, double moved, double relative) {
+    float values[LANES];
+    store(values, found);
+    for (; mask; mask &= mask - 1) {
+        int lane = __builtin_ctz(mask);
+        if (words[lane] < 0 || values[lane] > kept->most) continue;
+        if (kept->count == KEPT) {
+            int left = 0;
+            for (int i = 0; i < KEPT; i++)
+                if (kept->squares[i] <= kept->most) {
+                    kept->words[left] = kept->words[i];
+                    kept->squares[left++] = kept->squares[i];
+                }
+            kept->count = left;
+            if (left == KEPT) {
+                kept->overflowed = 1;
+                return;
+            }
+        }
+        kept->words[kept->count] = words[lane];
+        kept->squares[kept->count++] = values[lane];
+        if (values[lane] < kept->best) {
+            kept->best = values[lane];
+            kept->most = limit(kept->best, moved, relative);
+        }
+    }
+}
+
+static inline void scan(const Cells *cells, int64_t leaf, const float *point, double moved, double relative,
+                        Candidates *kept) {
+    vf found = squares(cells->places + leaf * LANES * cells->dims, point, cells->dims);
+    unsigned mask = at_most(found, all(kept->most));
+    if (mask) add(kept, cells->words + leaf * LANES, found, mask, moved, relative);
+}
+
+/* Looks into all leaves of the node with the least bound, and closes it. */
+static void start(const Cells *cells, float *bounds, const float *point, double moved, double relative,
+                  Candidates *kept) {
+    vf lowest = load(bounds);
+    for (int64_t group = 1; group < cells->groups; group++) lowest = smaller(lowest, load(bounds + group * LANES));
+    vf bound = all(least(lowest));
+    int64_t node = 0;
+    unsigned mask;
+    while (!(mask = at_most(load(bounds + node), bound))) node += LANES;
+    node += __builtin_ctz(mask);
+    bounds[node] = INFINITY;
+    for (int64_t leaf = node * LANES; leaf < (node + 1) * LANES; leaf++)
+        scan(cells, leaf, point, moved, relative, kept);
+}
+
+/* Writes the leaves within the limit, and their bounds; returns how many there are. */
+static int64_t open_leaves(const Cells *cells, const float *bounds, const float *point, float most,
+                           int32_t *leaves, float *gap) {
+    int64_t count = 0;
+    for (int64_t group = 0; group < cells->groups; group++)
+        for (unsigned nodes = at_most(load(bounds + group * LANES), all(most)); nodes; nodes &= nodes - 1) {
+            int64_t node = group * LANES + __builtin_ctz(nodes);
+            vf found = gaps(cells->leaves + node * 32 * cells->dims, point, cells->dims);
+            unsigned open = at_most(found, all(most));
+#if LEVEL == 2
+            __m512i numbers = _mm512_add_epi32(
+                _mm512_set1_epi32((int)(node * LANES)),
+                _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
+            _mm512_storeu_si512(leaves + count, _mm512_maskz_compress_epi32((__mmask16)open, numbers));
+            _mm512_storeu_ps(gap + count, _mm512_maskz_compress_ps((__mmask16)open, found));
+            count += __builtin_popcount(open);
+#else
+            float values[LANES];
+            store(values, found);
+            for (; open; open &= open - 1) {
+                leaves[count] = (int32_t)(node * LANES + __builtin_ctz(open));
+                gap[count++] = values[__builtin_ctz(open)];
+            }
+#endif
+        }
+    return count;
+}
+
+int64_t NAME(nearest_in_cells)(const Cells *cells, const float *points, const double *moved, int64_t count,
+                               int64_t *answers, int32_t *which, int32_t *candidates, int64_t room,
+                               float *bounds, int32_t *leaves, float *leaf_bounds) {
+    int64_t groups = cells->groups, dims = cells->dims, pairs = 0;
+    double relative = (double)(dims + 8) * 0x1p-23;
+    Candidates kept;
+    for (int64_t row = 0; row < count; row++) {
+        const float *point = points + row * dims;
+        for (int64_t group = 0; group < groups; group++)
+            store(bounds + group * LANES, gaps(cells->nodes + group * 32 * dims, point, dims));
+        kept.best = kept.most = INFINITY;
+        kept.count = kept.overflowed = 0;
+        start(cells, bounds, point, moved[row], relative, &kept);
+        int64_t open = open_leaves(cells, bounds, point, kept.most, leaves, leaf_bounds);
+        for (int64_t i = 0; i < open; i++)
+            if (leaf_bounds[i] <= kept.most) scan(cells, leaves[i], point, moved[row], relative, &kept);
+        int64_t before = pairs;
+        answers[row] = -1;
+        for (int i = 0; i < kept.count && !kept.overflowed; i++)
+            if (kept.squares[i] <= kept.most) {
+                if (pairs == room) {
+                    kept.overflowed = 1;
+                    break;
+                }
+                which[pairs] = (int32_t)row;
+                candidates[pairs++] = kept.words[i];
+            }
+        if (kept.overflowed) {
+            pairs = before;
+            answers[row] = -2;
+        } else if (pairs == before + 1) {
+            answers[row] = candidates[--pairs];
+        }
+    }
+    return pairs;
+}

@@ -1,0 +1,360 @@
+/* The nearest word in many dimensions: 8-bit products with certified bounds, nothing of them kept in memory.
+ *
+ * Points and rows are rotated, and rounded to integers times a step. The product of the integers is exact, and
+ * the score q·r - |r|²/2 differs from it by at most |q|·|error of r| + |error of q|·|r| + extra. Points are in
+ * the lanes of a register, so the best product of a strip of rows costs one instruction a row. A strip, and
+ * then a row, that can't reach the best score that is certain is dropped. Float64 distances decide among the
+ * rest; what is too close for them is left to the caller. Include after vectors.h; not for LEVEL 0. */
+
+#include "kernels.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define TILE 64            /* points at a time: four registers of 16 */
+#define FEW 12             /* up to so many points are searched for one by one */
+#define NEAR 256           /* candidates of a point; with more, it is left to the caller */
+#define STRIP CODES_STRIP  /* rows that share a step */
+
+#if LEVEL == 2
+
+typedef __m512i vi;
+static inline vi vi_all(int32_t value) { return _mm512_set1_epi32(value); }
+static inline vi vi_load(const void *from) { return _mm512_loadu_si512(from); }
+static inline void vi_store(void *to, vi value) { _mm512_storeu_si512(to, value); }
+static inline vi vi_larger(vi a, vi b) { return _mm512_max_epi32(a, b); }
+static inline vf vi_float(vi a) { return _mm512_cvtepi32_ps(a); }
+/* Adds the products of four unsigned and four signed bytes to each lane. The intrinsic makes GCC copy every sum. */
+static inline vi dot(vi sum, vi left, vi right) {
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(left), "v"(right));
+    return sum;
+}
+static inline int32_t vi_sum(vi a) { return _mm512_reduce_add_epi32(a); }
+
+#else
+
+typedef struct {
+    __m256i low, high;
+} vi;
+static inline vi vi_all(int32_t value) { return (vi){_mm256_set1_epi32(value), _mm256_set1_epi32(value)}; }
+static inline vi vi_load(const void *from) {
+    return (vi){_mm256_loadu_si256(from), _mm256_loadu_si256((const __m256i *)from + 1)};
+}
+static inline void vi_store(void *to, vi value) {
+    _mm256_storeu_si256(to, value.low);
+    _mm256_storeu_si256((__m256i *)to + 1, value.high);
+}
+static inline vi vi_larger(vi a, vi b) {
+    return (vi){_mm256_max_epi32(a.low, b.low), _mm256_max_epi32(a.high, b.high)};
+}
+static inline vf vi_float(vi a) { return (vf){{_mm256_cvtepi32_ps(a.low), _mm256_cvtepi32_ps(a.high)}}; }
+/* The sum of two products must fit into 16 bits: codes of rows are at most 63 here. */
+static inline __m256i dot_half(__m256i sum, __m256i left, __m256i right) {
+    __m256i pairs = _mm256_maddubs_epi16(left, right);
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+static inline vi dot(vi sum, vi left, vi right) {
+    return (vi){dot_half(sum.low, left.low, right.low), dot_half(sum.high, left.high, right.high)};
+}
+static inline int32_t vi_sum(vi a) {
+    __m256i both = _mm256_add_epi32(a.low, a.high);
+    __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
+    sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4e));
+    sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1));
+    return _mm_cvtsi128_si32(sum);
+}
+
+#endif
+
+/* What is known of the points of a tile, one lane each. */
+typedef struct {
+    float steps[TILE], lengths[TILE], errors[TILE], extras[TILE], shrinks[TILE], floors[TILE];
+} Facts;
+
+typedef struct {
+    int32_t lane, strip;
+    float reached;
+} Open;
+
+typedef struct {
+    int count, overflowed;
+    int32_t rows[NEAR];
+    float reached[NEAR];
+} Near;
+
+/* Rotates up to four points; the rows of `rotated` are as long as the padded dimensions. */
+static void rotate(const Codes *codes, const float *points, int count, float *rotated) {
+    int64_t dims = codes->dims, width = codes->width;
+    const float *rows[4];
+    for (int i = 0; i < 4; i++) rows[i] = points + (i < count ? i : 0) * dims;
+    for (int64_t axis = 0; axis < width; axis += 2 * LANES) {
+        vf sums[4][2];
+        for (int i = 0; i < 4; i++) sums[i][0] = sums[i][1] = all(0.0f);
+        for (int64_t from = 0; from < dims; from++) {
+            vf first = load(codes->rotation + from * width + axis);
+            vf second = load(codes->rotation + from * width + axis + LANES);
+            for (int i = 0; i < 4; i++) {
+                sums[i][0] = fused(all(rows[i][from]), first, sums[i][0]);
+                sums[i][1] = fused(all(rows[i][from]), second, sums[i][1]);
+            }
+        }
+        for (int i = 0; i < count; i++) {
+            store(rotated + i * width + axis, sums[i][0]);
+            store(rotated + i * width + axis + LANES, sums[i][1]);
+        }
+    }
+}
+
+/* Writes the codes of a rotated point, its step and its errors. */
+static void encode(const Codes *codes, const float *rotated, float slack, int lane, uint8_t *out, Facts *facts) {
+    int64_t dims = codes->dims, width = codes->width;
+    float peak = 0.0f;
+    for (int64_t axis = 0; axis < dims; axis++) peak = fabsf(rotated[axis]) > peak ? fabsf(rotated[axis]) : peak;
+    float step = peak / 127.0f > 0x1p-60f ? peak / 127.0f : 0x1p-60f;
+    double squares = 0.0;
+    memset(out, 128, (size_t)width);
+    for (int64_t axis = 0; axis < dims; axis++) {
+        float code = rintf(rotated[axis] / step);
+        code = code > 127.0f ? 127.0f : code < -127.0f ? -127.0f : code;
+        double lost = (double)rotated[axis] - (double)code * (double)step;
+        squares += lost * lost;
+        out[axis] = (uint8_t)(int)(code + 128.0f);
+    }
+    facts->steps[lane] = step;
+    facts->errors[lane] = (float)(sqrt(squares) + codes->moved * facts->lengths[lane]) * (1.0f + 0x1p-20f) + 0x1p-100f;
+    facts->extras[lane] = slack + 0x1p-19f * (facts->lengths[lane] + facts->shrinks[lane]) + 0x1p-100f;
+    facts->floors[lane] = -INFINITY;
+}
+
+/* The best product of a strip for 16·registers points, one lane each. */
+static inline __attribute__((always_inline)) void strip_tops(const Codes *codes, int64_t strip, const uint8_t *packed,
+                                                             int registers, vi *tops) {
+    for (int t = 0; t < registers; t++) tops[t] = vi_all(INT32_MIN);
+    for (int64_t row = strip * STRIP; row < (strip + 1) * STRIP; row += 4) {
+        const int8_t *at = codes->codes + row * codes->width;
+        vi sums[4][4];
+        for (int r = 0; r < 4; r++)
+            for (int t = 0; t < registers; t++) sums[r][t] = vi_all(codes->corrections[row + r]);
+        for (int64_t four = 0; four < codes->fours; four++) {
+            vi left[4];
+            for (int t = 0; t < registers; t++) left[t] = vi_load(packed + four * 4 * TILE + t * 64);
+            for (int r = 0; r < 4; r++) {
+                int32_t bytes;
+                memcpy(&bytes, at + r * codes->width + four * 4, 4);
+                vi right = vi_all(bytes);
+                for (int t = 0; t < registers; t++) sums[r][t] = dot(sums[r][t], left[t], right);
+            }
+        }
+        for (int r = 0; r < 4; r++)
+            for (int t = 0; t < registers; t++) tops[t] = vi_larger(tops[t], sums[r][t]);
+    }
+}
+
+/* Goes through all strips for a tile; writes the pairs of a point and a strip that may hold its answer. */
+static inline __attribute__((always_inline)) int64_t open_strips(const Codes *codes, const uint8_t *packed,
+                                                                 int registers, Facts *facts, Open *open) {
+    int64_t count = 0;
+    for (int64_t strip = 0; strip < codes->strips; strip++) {
+        vi tops[4];
+        strip_tops(codes, strip, packed, registers, tops);
+        const float *about = codes->about + strip * 5; /* step, error, size, least and largest half */
+        for (int t = 0; t < registers; t++) {
+            int at = t * LANES;
+            vf shrink = load(facts->shrinks + at), none = all(0.0f);
+            vf score = fused(minus(vi_float(tops[t]), none), fused(load(facts->steps + at), all(about[0]), none), none);
+            vf bound = fused(load(facts->lengths + at), all(about[1]),
+                             fused(load(facts->errors + at), all(about[2]), load(facts->extras + at)));
+            vf reached = minus(plus(score, bound), fused(shrink, all(about[3]), none));
+            vf floor = larger(load(facts->floors + at), minus(minus(score, bound), fused(shrink, all(about[4]), none)));
+            store(facts->floors + at, floor);
+            unsigned mask = at_most(floor, reached);
+            if (!mask) continue;
+            float values[LANES];
+            store(values, reached);
+            for (; mask; mask &= mask - 1) {
+                int lane = __builtin_ctz(mask);
+                open[count++] = (Open){at + lane, (int32_t)strip, values[lane]};
+            }
+        }
+    }
+    return count;
+}
+
+/* Looks at each row of a strip for one point. */
+static void open_rows(const Codes *codes, int64_t strip, const uint8_t *point, int lane, Facts *facts, Near *near) {
+    int64_t width = codes->width, first = strip * STRIP;
+    int32_t products[STRIP];
+    for (int r = 0; r < STRIP; r++) {
+        const int8_t *row = codes->codes + (first + r) * width;
+        vi sum = dot(vi_all(0), vi_load(point), vi_load(row));
+        for (int64_t at = 64; at < width; at += 64) sum = dot(sum, vi_load(point + at), vi_load(row + at));
+        products[r] = vi_sum(sum) + codes->corrections[first + r];
+    }
+    float unit = facts->steps[lane] * codes->about[strip * 5];
+    for (int r = 0; r < STRIP; r += LANES) {
+        const float *errors = codes->errors + first + r, *sizes = codes->sizes + first + r;
+        vf half = fused(all(facts->shrinks[lane]), load(codes->halves + first + r), all(0.0f));
+        vf score = minus(fused(vi_float(vi_load(products + r)), all(unit), all(0.0f)), half);
+        vf bound = fused(all(facts->lengths[lane]), load(errors),
+                         fused(all(facts->errors[lane]), load(sizes), all(facts->extras[lane])));
+        vf reached = plus(score, bound);
+        float values[LANES], lowers[LANES];
+        store(values, reached);
+        store(lowers, minus(score, bound));
+        for (unsigned mask = at_most(all(facts->floors[lane]), reached); mask; mask &= mask - 1) {
+            int i = __builtin_ctz(mask);
+            if (values[i] < facts->floors[lane] || codes->order[first + r + i] < 0) continue;
+            if (lowers[i] > facts->floors[lane]) facts->floors[lane] = lowers[i];
+            if (near->count == NEAR) {
+                int left = 0;
+                for (int j = 0; j < NEAR; j++)
+                    if (near->reached[j] >= facts->floors[lane]) {
+                        near->rows[left] = near->rows[j];
+                        near->reached[left++] = near->reached[j];
+                    }
+                near->count = left;
+                if (left == NEAR) {
+                    near->overflowed = 1;
+                    return;
+                }
+            }
+            near->rows[near->count] = codes->order[first + r + i];
+            near->reached[near->count++] = values[i];
+        }
+    }
+}
+
+static double distance(const double *a, const double *b, int64_t dims) {
+    double sums[4] = {0.0, 0.0, 0.0, 0.0};
+    int64_t axis = 0;
+    for (; axis + 4 <= dims; axis += 4)
+        for (int i = 0; i < 4; i++) sums[i] += (a[axis + i] - b[axis + i]) * (a[axis + i] - b[axis + i]);
+    for (; axis < dims; axis++) sums[0] += (a[axis] - b[axis]) * (a[axis] - b[axis]);
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+/* Decides by float64 distances, from the highest bound on; returns 0 if two are too close. A score is half of
+ * the squared norm less the squared distance, times `factor`; it is certain up to `slack`. */
+static int decide(const Codes *codes, const double *point, Near *near, double norm, double factor, double slack,
+                  int32_t *answer) {
+    double best = INFINITY, second = INFINITY, score = -INFINITY;
+    int first = 0;
+    for (int i = 1; i < near->count; i++)
+        if (near->reached[i] > near->reached[first]) first = i;
+    for (int turn = -1; turn < near->count; turn++) {
+        int i = turn < 0 ? first : turn;
+        if (turn >= 0 && (i == first || near->reached[i] < score)) continue;
+        double found = distance(point, codes->rows + near->rows[i] * codes->dims, codes->dims);
+        if (found < best) {
+            second = best;
+            best = found;
+            *answer = near->rows[i];
+            score = (norm * norm - found) * 0.5 * factor - slack;
+        } else if (found < second)
+            second = found;
+    }
+    return second > best * (1.0 + codes->tolerance) + 0x1p-1000;
+}
+
+typedef struct {
+    uint8_t *plain, *packed; /* codes of a tile: by point, and four dimensions of all points at a time */
+    float *rotated;          /* four points */
+    Open *open, *sorted;
+} Scratch;
+
+static void encode_tile(const Codes *codes, const Points *points, int64_t start, int size, const Scratch *scratch,
+                        Facts *facts) {
+    int64_t width = codes->width;
+    memset(facts, 0, sizeof *facts);
+    memset(scratch->packed, 128, (size_t)(TILE * width));
+    for (int lane = 0; lane < size; lane++) {
+        int64_t row = start + lane;
+        if (lane % 4 == 0)
+            rotate(codes, points->scaled + row * codes->dims, size - lane < 4 ? size - lane : 4, scratch->rotated);
+        facts->lengths[lane] = points->lengths[row];
+        facts->shrinks[lane] = points->shrinks[row];
+        uint8_t *plain = scratch->plain + lane * width;
+        encode(codes, scratch->rotated + lane % 4 * width, points->slacks[row], lane, plain, facts);
+        for (int64_t four = 0; four < codes->fours; four++)
+            memcpy(scratch->packed + four * 4 * TILE + lane * 4, plain + four * 4, 4);
+    }
+    for (int lane = size; lane < TILE; lane++) facts->floors[lane] = INFINITY;
+}
+
+/* Sorts pairs by their point; `ends` gets where each point's pairs end. */
+static void sort_by_lane(const Open *open, int64_t count, Open *sorted, int64_t *ends) {
+    memset(ends, 0, TILE * sizeof *ends);
+    for (int64_t i = 0; i < count; i++)
+        if (open[i].lane + 1 < TILE) ends[open[i].lane + 1]++;
+    for (int lane = 1; lane < TILE; lane++) ends[lane] += ends[lane - 1];
+    for (int64_t i = 0; i < count; i++) sorted[ends[open[i].lane]++] = open[i];
+}
+
+/* Answers one point from its open strips, or writes its pairs for the caller. */
+static int64_t finish(const Codes *codes, const Points *points, int64_t row, Near *near, float floor, int64_t *answers,
+                      int32_t *which, int32_t *candidates, int64_t room, int64_t pairs) {
+    int left = 0;
+    for (int i = 0; i < near->count; i++)
+        if (near->reached[i] >= floor) {
+            near->rows[left] = near->rows[i];
+            near->reached[left++] = near->reached[i];
+        }
+    near->count = left;
+    int32_t answer = -1;
+    double slack = 4.0 * points->slacks[row];
+    if (near->overflowed || left == 0) {
+        answers[row] = -2;
+    } else if (decide(codes, points->points + row * codes->dims, near, points->norms[row], points->factors[row], slack,
+                      &answer)) {
+        answers[row] = answer;
+    } else if (pairs + left > room) {
+        answers[row] = -2;
+    } else {
+        answers[row] = -1;
+        for (int i = 0; i < left; i++, pairs++) {
+            which[pairs] = (int32_t)row;
+            candidates[pairs] = near->rows[i];
+        }
+    }
+    return pairs;
+}
+
+int64_t NAME(nearest_by_codes)(const Codes *codes, const Points *points, int64_t count, int64_t *answers,
+                               int32_t *which, int32_t *candidates, int64_t room) {
+    int64_t width = codes->width, pairs = 0, ends[TILE];
+    uint8_t *bytes = malloc((size_t)(2 * TILE + 16) * (size_t)width);
+    Open *open = malloc(2 * (size_t)TILE * (size_t)codes->strips * sizeof(Open));
+    if (bytes == NULL || open == NULL) {
+        free(bytes);
+        free(open);
+        return -1;
+    }
+    Scratch scratch = {bytes, bytes + TILE * width, (float *)(bytes + 2 * TILE * width), open, open + TILE * codes->strips};
+    Near near;
+    Facts facts;
+    for (int64_t start = 0; start < count; start += TILE) {
+        int size = (int)(count - start < TILE ? count - start : TILE);
+        encode_tile(codes, points, start, size, &scratch, &facts);
+        int64_t at = 0;
+        if (size > FEW) {
+            int64_t total = size <= 16   ? open_strips(codes, scratch.packed, 1, &facts, open)
+                            : size <= 32 ? open_strips(codes, scratch.packed, 2, &facts, open)
+                            : size <= 48 ? open_strips(codes, scratch.packed, 3, &facts, open)
+                                         : open_strips(codes, scratch.packed, 4, &facts, open);
+            sort_by_lane(open, total, scratch.sorted, ends);
+        }
+        for (int lane = 0; lane < size; lane++) {
+            near.count = near.overflowed = 0;
+            int64_t stop = size > FEW ? ends[lane] : codes->strips, strip = 0;
+            for (; (size > FEW ? at : strip) < stop && !near.overflowed; at++, strip++)
+                if (size <= FEW || scratch.sorted[at].reached >= facts.floors[lane])
+                    open_rows(codes, size > FEW ? scratch.sorted[at].strip : strip, scratch.plain + lane * width, lane,
+                              &facts, &near);
+            at = stop;
+            pairs = finish(codes, points, start + lane, &near, facts.floors[lane], answers, which, candidates, room, pairs);
+        }
+    }
+    free(bytes);
+    free(open);
+    return pairs;
+}

@@ -153,7 +153,7 @@ def command(tmp_path: Path) -> list[str]:
     """A command that takes some seconds, on real vectors."""
     rows = "".join(f"{i},please call me at the red house in boston now or later\n" for i in range(12000))
     (tmp_path / "in.csv").write_text("n,m\n" + rows)
-    options = ["--text", "m", "--keep", "n", "--epsilon", "10", "--dims", "100"]
+    options = ["--text", "m", "--keep", "n", "--epsilon", "4", "--dims", "100"]
     return [SCRIPT, "perturb", str(tmp_path / "in.csv"), str(tmp_path / "out.csv"), *options]
 
 

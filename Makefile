@@ -77,9 +77,18 @@ demo: $(USER_ENV)/ready ## Set up, and show what wordveil does with the shipped 
 	@$(USER_ENV)/bin/python examples/side_by_side.py examples/messages.csv build/demo/private.csv message
 	$(USER_ENV)/bin/wordveil explain --profile balanced --linkage examples/messages.csv --text message
 
+# Tests of the search on what this machine may not have: other instructions, and no compiled loops at all.
+.PHONY: test-kernels
+test-kernels: $(DEV_ENV)/ready ## Run the tests of the search with every kind of compiled loops, and without
+	for level in avx2 portable none; do \
+		WORDVEIL_KERNELS=$$level $(BIN)/pytest -n $(WORKERS) tests/nearest tests/mechanisms/test_answers.py $(PYTEST_FLAGS); \
+	done
+
+WORKERS ?= 2
+
 .PHONY: test
 test: check ## Check format, lint, types and import order, then run the tests with coverage
-	$(BIN)/pytest --cov --cov-report=term $(PYTEST_FLAGS)
+	$(BIN)/pytest -n $(WORKERS) --cov --cov-report=term $(PYTEST_FLAGS)
 
 .PHONY: test-spark
 test-spark: $(SPARK_ENV)/ready ## Run the tests that need a real Spark (and Java 17 or later)
@@ -131,6 +140,10 @@ bench-profiles: $(DEV_ENV)/ready ## Measure what the profiles are worth (the tab
 
 .PHONY: bench-maps
 bench-maps: bench-profiles ## The same; MAPS=NAME=POSITIONS.npy adds other maps to its tables
+
+.PHONY: bench-map-steps
+bench-map-steps: $(TORCH_ENV)/ready ## Measure how long fitting a map takes on this machine
+	$(TORCH_ENV)/bin/python -m benchmarks.map_steps
 
 .PHONY: bench-gpu
 bench-gpu: $(TORCH_ENV)/ready ## Measure the search on a GPU, and check its answers

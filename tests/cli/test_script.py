@@ -16,6 +16,7 @@ import wordveil
 import wordveil_command
 from wordveil.cli import main as cli
 from wordveil.embedding.catalog import stores_folder
+from wordveil.nearest.kernels import level
 
 from .commands import SCRIPT, shown_on_a_terminal
 
@@ -31,16 +32,20 @@ def hear_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+LOOPS = "search without compiled loops" if level == "none" else f"compiled search, {level}"
+VERSION = f"wordveil {wordveil.__version__} ({LOOPS})\n"
+
+
 def test_version() -> None:
     done = run("--version")
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"wordveil {wordveil.__version__}\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, VERSION, "")
 
 
 def test_as_a_module() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "wordveil", "--version"], capture_output=True, text=True, check=True
     )
-    assert done.stdout == f"wordveil {wordveil.__version__}\n"
+    assert done.stdout == VERSION
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["embedding", "import", "--help"]])

@@ -15,7 +15,7 @@ import wordveil
 from wordveil.cli.lazy import COMMANDS, load_command
 
 RUN = "import sys, wordveil_command; sys.argv[0] = 'wordveil'; sys.exit(wordveil_command.main())"
-HEAVY = {"numpy", "scipy", "numba", "onnxruntime", "pyarrow", "matplotlib", "randomgen", "safetensors"}
+HEAVY = {"numpy", "scipy", "pyarrow", "matplotlib", "randomgen", "safetensors"}
 ROUNDS = 9
 ATTEMPTS = 3
 

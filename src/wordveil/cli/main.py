@@ -33,9 +33,18 @@ app: Final = typer.Typer(
 add_commands(app)
 
 
+def _search_in_words() -> str:
+    """Say which search runs, without importing NumPy."""
+    try:
+        from wordveil_kernels import LEVEL
+    except ImportError:
+        return "search without compiled loops"
+    return "search without compiled loops" if LEVEL == "none" else f"compiled search, {LEVEL}"
+
+
 def _print_version(value: bool) -> None:
     if value:
-        typer.echo(f"wordveil {wordveil.__version__}")
+        typer.echo(f"wordveil {wordveil.__version__} ({_search_in_words()})")
         raise typer.Exit
 
 

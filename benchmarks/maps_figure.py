@@ -34,10 +34,13 @@ def draw(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         setting = row["setting"]
         x, y = row["watched"]["mean_largest"], row["closeness"]["content"]["near"]["share"]
-        axes.scatter(
-            x, y, s=60, color=COLOURS.get(setting["space"], "#cc79a7"), marker=MARKS[setting["answer"]]
-        )
-        label = f"{setting['space']}, {setting['answer']}"
+        mark = MARKS[setting["answer"]]
+        if setting["space"] not in COLOURS:  # a map that was fitted again, with another seed
+            axes.scatter(x, y, s=40, facecolors="none", edgecolors=COLOURS["map"], marker=mark)
+            continue
+        axes.scatter(x, y, s=60, color=COLOURS[setting["space"]], marker=mark)
+        lam = ", λ = 1" if setting["lam"] else ""
+        label = f"{setting['space']}{lam}, {setting['answer']}"
         axes.annotate(label, (x, y), xytext=(7, -3), textcoords="offset points", fontsize=9)
     null = rows[0]["closeness"]["content"]["constant_near"]
     axes.axhline(null, color="#bbbbbb", linestyle="--", linewidth=1)
@@ -46,7 +49,7 @@ def draw(rows: list[dict[str, Any]]) -> None:
     axes.set(xlim=(0.0, 1.4 * widest), ylim=(0.0, 1.0))  # room for the labels
     axes.set_xlabel("words on sensitive topics: recognised, mean of 153 (left is safer)")
     axes.set_ylabel("content words: answers among\nthe 100 closest (up is closer)")
-    axes.set_title("At the same S, the success of the best guess")
+    axes.set_title("At the same S, the success of the best guess (hollow: other seeds)")
     for suffix in ("png", "svg"):
         metadata = {"Date": None} if suffix == "svg" else {}
         figure.savefig(FIGURE.with_suffix(f".{suffix}"), dpi=130, metadata=metadata)

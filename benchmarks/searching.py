@@ -115,8 +115,8 @@ def beside(mechanism: wv.Laplace, words: int, passes: int) -> dict[str, float]:
     ours = passes_of["wordveil, noise and search"]
     facts["FAISS IndexFlatL2, at its best"] = min(theirs)
     facts["times FAISS, both at their best"] = min(theirs) / min(ours)
-    size = f"{len(places):,} × {places.shape[1]}"
-    print(f"{size}, ε = {mechanism.epsilon:g}, {os.cpu_count()} threads, µs per word")
+    table = f"{len(places):,} × {places.shape[1]}"
+    print(f"{table}, ε = {mechanism.epsilon:g}, {os.cpu_count()} threads, µs per word")
     for name, value in facts.items():
         print(f"  {name:36} {value:8.2f}", flush=True)
     return facts

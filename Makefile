@@ -106,6 +106,11 @@ LOWEST_WARNINGS := -W "ignore:'click.:DeprecationWarning" \
 test-lowest: $(LOWEST_ENV)/ready ## Run the tests with the oldest allowed versions of the dependencies
 	$(LOWEST_ENV)/bin/pytest $(LOWEST_WARNINGS) $(PYTEST_FLAGS)
 
+.PHONY: demo-plain
+demo-plain: ## The demo on a machine without a C compiler, in an environment of its own
+	CC=false CXX=false $(MAKE) --no-print-directory demo USER_ENV=.venv-plain
+	.venv-plain/bin/wordveil --version | grep -q "search without compiled loops"
+
 FUZZ_SECONDS ?= 60
 
 .PHONY: fuzz

@@ -1,9 +1,14 @@
 """Builds the extension; without a compiler the package installs all the same, and has no loops."""
 
+import sysconfig
+
 from setuptools import Extension, setup
 
 FOLDER = "src/wordveil_kernels/"
 SOURCES = ("module.c", "portable.c", "avx2.c", "avx512.c")
+
+# There is no stable interface for Python without its global lock; NumPy searches there.
+HAS_LOCK = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 setup(
     ext_modules=[
@@ -17,6 +22,7 @@ setup(
             py_limited_api=True,
             optional=True,
         )
-    ],
-    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+    ]
+    * HAS_LOCK,
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if HAS_LOCK else {},
 )

@@ -52,7 +52,7 @@ def run(command: list[str], home: Path, text: str = "") -> tuple[int, set[str]]:
 
 
 def left(home: Path) -> set[str]:
-    """What is there, but for what the tests and the compiler that caches beside them put there."""
+    """What is there, but for what the tests put there."""
     files = {str(path.relative_to(home)) for path in home.rglob("*") if path.is_file()}
     return {name for name in files if not name.startswith(".coverage")}
 

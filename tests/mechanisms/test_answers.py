@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import wordveil as wv
 from wordveil.cli.main import main
 from wordveil.mechanisms import answers as module
-from wordveil.mechanisms.answers import ANSWERS, PRIOR_POWER, AnswerName, units_of
+from wordveil.mechanisms.answers import ANSWERS, PRIOR_POWER, AnswerName, PosteriorSearch, units_of
 from wordveil.prior import default_prior
 from wordveil.profiles import PROFILES
 
@@ -159,3 +159,36 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main([*arguments, "--answer", "closest", "--option", "answer=nearest"]) == 2
     assert "--answer and --option answer are the same option" in capsys.readouterr().err
     assert main([*arguments, "--answer", "best"]) == 2
+
+
+def search_over(rows: NDArray[np.float64], units: NDArray[np.float32] | None = None) -> PosteriorSearch:
+    """A search over rows that are all used equally often."""
+    emb = wv.Embedding([f"w{i}" for i in range(len(rows))], rows, public=True)
+    return PosteriorSearch(rows, np.ones(rows.shape[1]), wv.Prior.uniform(emb), units)
+
+
+def test_one_better_word_among_thousands_of_equals() -> None:
+    corners = np.array([[1.0 if i >> axis & 1 else -1.0 for axis in range(12)] for i in range(4096)])
+    for word in (0, 1500, 4064):
+        rows = corners.copy()
+        rows[word, 11] *= 0.5
+        assert search_over(rows).nearest(np.zeros((1, 12))).tolist() == [word]
+
+
+@pytest.mark.parametrize("count", [2, 15, 17, 300, 2000, 5000])
+def test_among_equals_the_lowest_index_is_answered(count: int) -> None:
+    rows = np.ones((count, 3))
+    points = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1e9, 0.0, 0.0]])
+    for units in (None, np.ones((count, 5), np.float32)):
+        search = search_over(rows, units)
+        assert search.nearest(points).tolist() == [0, 0, 0]
+        assert search._find_slowly(points.astype(np.float32)).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("dims", [2, 400])
+def test_a_point_far_away_does_not_get_the_answer_of_another(dims: int) -> None:
+    rows = np.random.default_rng(1).normal(size=(100, dims))
+    far = np.full((1, dims), 1e100)
+    alone = search_over(rows).nearest(far)[0]
+    for word in (7, 42):
+        assert search_over(rows).nearest(np.vstack((rows[[word]], far))).tolist() == [word, alone]

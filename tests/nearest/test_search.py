@@ -195,7 +195,7 @@ def test_the_compiled_loops_in_few_dimensions(glove: wv.Embedding, dims: int) ->
             assert few == right[:14].tolist()  # other loops serve few points
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1e-30, 1.0, 1e30, 1e140])
+@pytest.mark.parametrize("scale", [1e-200, 1e-82, 1e-30, 1.0, 1e30, 1e140])
 def test_any_scale_and_mixed_lengths(kind: Kind, scale: float) -> None:
     draws = np.random.default_rng(8)
     rows = draws.normal(size=(300, 7)) * np.logspace(-12, 0, 300)[:, None] * scale
@@ -255,6 +255,26 @@ def test_an_integer_screen_without_a_part_of_its_bound_would_be_wrong(
 
         monkeypatch.setattr(screened, "kernels", SimpleNamespace(nearest_by_codes=planted))
     assert (screen.nearest(points) != right).any()
+
+
+@needs_loops
+def test_rows_whose_squares_underflow_in_float32() -> None:
+    unit = 2.0**200  # the largest factor by which rows are scaled up
+    long, short = np.sqrt(0.69e-45) / unit, np.sqrt(0.72e-45) / unit
+    rows = np.array([[long, long], [short, 0.0]])
+    assert CellSearch(rows).nearest(np.zeros((1, 2))).tolist() == [1]
+
+
+@needs_loops
+def test_sizes_that_do_not_fit_are_refused() -> None:
+    empty = np.zeros(0, np.int32)
+    for dims in (-1, 0, 1, 1 << 57, (1 << 62) + 1):
+        with pytest.raises(ValueError, match="must"):
+            kernels.nearest_in_cells(dims, bytes(128), *[b""] * 5, empty, empty, empty)
+        with pytest.raises(ValueError, match="must"):
+            kernels.answer_in_cells(dims, 16, 1, bytes(128), *[b""] * 8, empty)
+        with pytest.raises(ValueError, match="must"):
+            kernels.nearest_by_codes(dims, 0.0, 0.0, *[b""] * 15, empty, empty, empty)
 
 
 @needs_loops

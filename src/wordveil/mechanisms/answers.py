@@ -30,7 +30,7 @@ PRIOR_POWER: Final = 0.75
 """The power of a word's share in its score. At 1, rare words would hardly ever be answered."""
 
 _CANDIDATES: Final = 150  # of which `closest` chooses one: the words with the best scores
-_LARGEST: Final = 1e18  # of a coordinate times ε: its square must be a finite float32
+_LARGEST: Final = 1e18  # of a length times ε: the square of a difference must be a finite float32
 
 _units: Final = PerEmbedding[NDArray[np.float32]](most=1)
 
@@ -75,14 +75,16 @@ class PosteriorSearch(NearestSearch):
         super().__init__(places)
         self._centre = places.mean(axis=0)
         reach = float(np.abs((places - self._centre) * stretch).max())
-        self._stretch = stretch * min(1.0, _LARGEST / max(reach, 1e-300))
+        self._largest_coordinate = _LARGEST / np.sqrt(places.shape[1])
+        self._stretch = stretch * min(1.0, self._largest_coordinate / max(reach, 1e-200))
         rows = ((places - self._centre) * self._stretch).astype(np.float32)
         self._scaled, self._log_shares = rows, (PRIOR_POWER * np.log(prior.shares[:-1])).astype(np.float32)
         self._units = units
         self._compiled = _CompiledAnswers(rows, self._log_shares, units) if kernels is not None else None
 
     def _find(self, points: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.int64]:  # noqa: ARG002  # of the contract
-        scaled = np.clip((points - self._centre) * self._stretch, -_LARGEST, _LARGEST).astype(np.float32)
+        limit = self._largest_coordinate
+        scaled = np.clip((points - self._centre) * self._stretch, -limit, limit).astype(np.float32)
         return self._find_slowly(scaled) if self._compiled is None else self._compiled.find(scaled)
 
     def _find_slowly(self, points: NDArray[np.float32]) -> NDArray[np.int64]:

@@ -21,9 +21,9 @@ _GROUP: Final = LANES**3
 # coordinates would leave float32.
 _FAR: Final = 2.0**40
 _UNIT: Final = 1.01 * 2.0**-24  # the unit roundoff of float32, and what computing a norm loses
-_TINY: Final = (
-    1e-30  # more than all that underflows can add up to, far below the rounding of a row of length 1
-)
+# Squares of differences below 2⁻⁷⁵ underflow in float32. This is more than all of them add up to, and far
+# less than a row of length 1 is rounded by.
+_TINY: Final = 2.0**-60
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -92,8 +92,8 @@ class CellSearch(CompiledSearch):
     def _search_compiled(
         self, points: Floats, norms: Floats, answers: Ints, pairs: tuple[NDArray[np.int32], NDArray[np.int32]]
     ) -> tuple[int, NDArray[np.bool_]]:
-        cells, lengths = self._cells, norms * self._scale
-        is_far = lengths > _FAR
+        cells, is_far = self._cells, norms * self._scale > _FAR
+        lengths = np.where(is_far, 0.0, norms * self._scale)
         scaled = points * self._scale
         scaled[is_far] = 0.0
         count = kernels.nearest_in_cells(

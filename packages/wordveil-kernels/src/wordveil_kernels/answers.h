@@ -38,16 +38,23 @@ static float select_largest(float *values, int count, int wanted) {
     return values[target];
 }
 
-/* Raises the floor to the worst of the wanted scores, and drops what is below. */
-static void settle(Best *best) {
-    if (best->count > best->wanted) {
-        float copy[HELD];
-        memcpy(copy, best->scores, (size_t)best->count * sizeof(float));
-        best->floor = select_largest(copy, best->count, best->wanted);
+/* Keeps as many scores as are wanted, the best; of equal ones, those of the words with the lowest numbers. The
+ * floor becomes the worst of them. A number of a word is exact as a float: there are fewer than 2^24. */
+static void settle(const Cells *cells, Best *best) {
+    if (best->count <= best->wanted) return;
+    float copy[HELD];
+    memcpy(copy, best->scores, (size_t)best->count * sizeof(float));
+    best->floor = select_largest(copy, best->count, best->wanted);
+    int above = 0, equal = 0;
+    for (int i = 0; i < best->count; i++) {
+        above += best->scores[i] > best->floor;
+        if (best->scores[i] == best->floor) copy[equal++] = -(float)cells->words[best->positions[i]];
     }
+    float last = select_largest(copy, equal, best->wanted - above);
     int left = 0;
     for (int i = 0; i < best->count; i++)
-        if (best->scores[i] >= best->floor) {
+        if (best->scores[i] > best->floor ||
+            (best->scores[i] == best->floor && -(float)cells->words[best->positions[i]] >= last)) {
             best->scores[left] = best->scores[i];
             best->positions[left++] = best->positions[i];
         }
@@ -67,16 +74,16 @@ static void score_node(const Cells *cells, const Biases *biases, int64_t node, c
         for (unsigned mask = at_most(all(best->floor), found); mask; mask &= mask - 1) {
             int lane = __builtin_ctz(mask);
             if (cells->words[leaf * LANES + lane] < 0) continue;
-            if (best->count == HELD) settle(best);
-            if (best->count == HELD || scores[lane] < best->floor) continue;
+            if (best->count == HELD) settle(cells, best);
+            if (scores[lane] < best->floor) continue;
             best->scores[best->count] = scores[lane];
             best->positions[best->count++] = (int32_t)(leaf * LANES + lane);
         }
-        if (best->wanted == 1 || best->count >= HELD / 2) settle(best);
+        if (best->wanted == 1 || best->count >= HELD / 2) settle(cells, best);
     }
 }
 
-/* Finds the best scores of a point, nodes with the highest bounds first. */
+/* Finds the best scores of a point, nodes with the highest bounds first. `reach` holds the bounds, negated. */
 static void find_best(const Cells *cells, const Biases *biases, const float *point, float *reach, Best *best) {
     int64_t dims = cells->dims;
     for (int64_t group = 0; group < cells->groups; group++) {
@@ -96,9 +103,9 @@ static void find_best(const Cells *cells, const Biases *biases, const float *poi
         node += __builtin_ctz(mask);
         reach[node] = INFINITY;
         score_node(cells, biases, node, point, best);
-        if (best->count > 2 * best->wanted) settle(best);
+        if (best->count > 2 * best->wanted) settle(cells, best);
     }
-    settle(best);
+    settle(cells, best);
 }
 
 /* Returns the position with the largest product with the mean of all, weighted by the posterior. */
@@ -138,12 +145,9 @@ void NAME(answer_in_cells)(const Cells *cells, const Biases *biases, const float
     best.wanted = candidates;
     for (int64_t row = 0; row < count; row++) {
         find_best(cells, biases, points + row * cells->dims, reach, &best);
-        int32_t answer = best.positions[0];
-        if (width > 0)
-            answer = closest_of(cells, &best, units, width, mean);
+        if (best.count == 0) /* all distances are infinite */
+            answers[row] = 0;
         else
-            for (int i = 1; i < best.count; i++) /* all have the same score */
-                if (cells->words[best.positions[i]] < cells->words[answer]) answer = best.positions[i];
-        answers[row] = cells->words[answer];
+            answers[row] = cells->words[width > 0 ? closest_of(cells, &best, units, width, mean) : best.positions[0]];
     }
 }

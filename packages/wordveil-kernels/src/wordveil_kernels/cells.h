@@ -152,7 +152,7 @@ int64_t NAME(nearest_in_cells)(const Cells *cells, const float *points, const do
                 which[pairs] = (int32_t)row;
                 candidates[pairs++] = kept.words[i];
             }
-        if (kept.overflowed) {
+        if (kept.overflowed || pairs == before) {
             pairs = before;
             answers[row] = -2;
         } else if (pairs == before + 1) {

@@ -160,12 +160,12 @@ static inline __attribute__((always_inline)) int64_t open_strips(const Codes *co
         const float *about = codes->about + strip * 5; /* step, error, size, least and largest half */
         for (int t = 0; t < registers; t++) {
             int at = t * LANES;
-            vf shrink = load(facts->shrinks + at), none = all(0.0f);
-            vf score = fused(minus(vi_float(tops[t]), none), fused(load(facts->steps + at), all(about[0]), none), none);
+            vf shrink = load(facts->shrinks + at);
+            vf score = times(vi_float(tops[t]), times(load(facts->steps + at), all(about[0])));
             vf bound = fused(load(facts->lengths + at), all(about[1]),
                              fused(load(facts->errors + at), all(about[2]), load(facts->extras + at)));
-            vf reached = minus(plus(score, bound), fused(shrink, all(about[3]), none));
-            vf floor = larger(load(facts->floors + at), minus(minus(score, bound), fused(shrink, all(about[4]), none)));
+            vf reached = minus(plus(score, bound), times(shrink, all(about[3])));
+            vf floor = larger(load(facts->floors + at), minus(minus(score, bound), times(shrink, all(about[4]))));
             store(facts->floors + at, floor);
             unsigned mask = at_most(floor, reached);
             if (!mask) continue;
@@ -193,8 +193,8 @@ static void open_rows(const Codes *codes, int64_t strip, const uint8_t *point, i
     float unit = facts->steps[lane] * codes->about[strip * 5];
     for (int r = 0; r < STRIP; r += LANES) {
         const float *errors = codes->errors + first + r, *sizes = codes->sizes + first + r;
-        vf half = fused(all(facts->shrinks[lane]), load(codes->halves + first + r), all(0.0f));
-        vf score = minus(fused(vi_float(vi_load(products + r)), all(unit), all(0.0f)), half);
+        vf half = times(all(facts->shrinks[lane]), load(codes->halves + first + r));
+        vf score = minus(times(vi_float(vi_load(products + r)), all(unit)), half);
         vf bound = fused(all(facts->lengths[lane]), load(errors),
                          fused(all(facts->errors[lane]), load(sizes), all(facts->extras[lane])));
         vf reached = plus(score, bound);

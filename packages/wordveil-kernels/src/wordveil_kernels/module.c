@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_DIMS (1 << 20)
+
 enum { PORTABLE, AVX2, AVX512, LEVELS };
 static const char *const names[LEVELS] = {"portable", "avx2", "avx512"};
 static int level = PORTABLE;
@@ -51,9 +53,10 @@ static PyObject *nearest_in_cells(PyObject *self, PyObject *args) {
     Py_buffer b[9];
     if (!PyArg_ParseTuple(args, "ny*y*y*y*y*y*w*w*w*", &dims, b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6, b + 7, b + 8))
         return NULL;
-    int64_t node_group = 128 * (int64_t)dims, groups = dims > 0 ? b[0].len / node_group : 0;
+    int is_sane = 0 < dims && dims <= MOST_DIMS;
+    int64_t groups = is_sane ? b[0].len / (128 * (int64_t)dims) : 0;
     int64_t count = b[6].len / 8, room = b[7].len / 4, pairs = -1;
-    if (dims < 1 || groups < 1 || count > INT32_MAX)
+    if (!is_sane || groups < 1 || count > INT32_MAX)
         PyErr_SetString(PyExc_ValueError, "There must be a dimension, and a group of nodes.");
     else if (has_cells(b, dims, groups) && has(b + 4, count * dims * 4, "points") && has(b + 5, count * 8, "moved") &&
              has(b + 6, count * 8, "answers") && has(b + 8, room * 4, "candidates")) {
@@ -81,9 +84,9 @@ static PyObject *answer_in_cells(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "nniy*y*y*y*y*y*y*y*y*w*", &dims, &width, &candidates, b, b + 1, b + 2, b + 3, b + 4, b + 5,
                           b + 6, b + 7, b + 8, b + 9))
         return NULL;
-    int64_t node_group = 128 * (int64_t)dims, groups = dims > 0 ? b[0].len / node_group : 0, count = b[9].len / 8;
-    int done = 0;
-    if (dims < 1 || groups < 1 || width < 0 || width % 16 || candidates < 1 || candidates > 256)
+    int is_sane = 0 < dims && dims <= MOST_DIMS && 0 <= width && width <= MOST_DIMS && width % 16 == 0, done = 0;
+    int64_t groups = is_sane ? b[0].len / (128 * (int64_t)dims) : 0, count = b[9].len / 8;
+    if (!is_sane || groups < 1 || groups > 4096 || candidates < 1 || candidates > 256)
         PyErr_SetString(PyExc_ValueError, "There must be a dimension, a group of nodes, and 1 to 256 candidates.");
     else if (has_cells(b, dims, groups) && has(b + 4, groups * 64, "node biases") &&
              has(b + 5, groups * 1024, "leaf biases") && has(b + 6, groups * 16384, "biases") &&
@@ -116,9 +119,11 @@ static PyObject *nearest_by_codes(PyObject *self, PyObject *args) {
                           b + 4, b + 5, b + 6, b + 7, b + 8, b + 9, b + 10, b + 11, b + 12, b + 13, b + 14, b + 15, b + 16,
                           b + 17))
         return NULL;
-    int64_t width = (dims + 63) / 64 * 64, rows = b[6].len / 4, strips = rows / CODES_STRIP, pairs = -2;
+    /* With more dimensions, sums of products could leave 32 bits. */
+    int is_sane = 0 < dims && dims <= 60000 && b[15].len / 8 <= INT32_MAX;
+    int64_t width = is_sane ? (dims + 63) / 64 * 64 : 64, rows = b[6].len / 4, strips = rows / CODES_STRIP, pairs = -2;
     int64_t count = b[15].len / 8, room = b[16].len / 4;
-    if (dims < 1 || strips < 1 || rows % CODES_STRIP || level == PORTABLE)
+    if (!is_sane || strips < 1 || rows % CODES_STRIP || level == PORTABLE)
         PyErr_SetString(PyExc_ValueError, "There must be a dimension, full strips, and AVX2.");
     else if (has(b, rows * width, "codes") && has(b + 1, rows * 4, "corrections") && has(b + 2, strips * 20, "about") &&
              has(b + 3, rows * 4, "errors") && has(b + 4, rows * 4, "sizes") && has(b + 5, rows * 4, "halves") &&

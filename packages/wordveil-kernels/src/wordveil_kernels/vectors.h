@@ -19,6 +19,7 @@ static inline void store(float *to, vf value) { _mm512_storeu_ps(to, value); }
 static inline vf all(float value) { return _mm512_set1_ps(value); }
 static inline vf plus(vf a, vf b) { return _mm512_add_ps(a, b); }
 static inline vf minus(vf a, vf b) { return _mm512_sub_ps(a, b); }
+static inline vf times(vf a, vf b) { return _mm512_mul_ps(a, b); }
 static inline vf fused(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
 static inline vf larger(vf a, vf b) { return _mm512_max_ps(a, b); }
 static inline vf smaller(vf a, vf b) { return _mm512_min_ps(a, b); }
@@ -86,6 +87,7 @@ static inline vf all(float value) {
     return out;
 }
 
+/* Defines an operation on two vectors, part by part. */
 #define LANEWISE(name, expression)          \
     static inline vf name(vf a, vf b) {     \
         vf out;                             \
@@ -95,6 +97,7 @@ static inline vf all(float value) {
 
 LANEWISE(plus, a.parts[i] + b.parts[i])
 LANEWISE(minus, a.parts[i] - b.parts[i])
+LANEWISE(times, a.parts[i] * b.parts[i])
 LANEWISE(larger, part_larger(a.parts[i], b.parts[i]))
 LANEWISE(smaller, part_smaller(a.parts[i], b.parts[i]))
 

@@ -18,7 +18,7 @@ from wordveil.nearest.single import SingleSearch
 __all__ = ["AutomaticSearch"]
 
 # Points to search for before the fast search is built. With the default vectors on two cores it saves 100 µs
-# per point at 300 dimensions (docs/speed.md), and takes half a second to prepare: it pays from 5,000 points on.
+# per point at 300 dimensions (docs/speed.md), and takes half a second to prepare: it pays from 5,000 on.
 _FEW_POINTS: Final = 4096
 # Over fewer rows the fast search is not faster. In one thread, at 300 dimensions, it takes 12.5 µs per point
 # over 500 rows (float32: 8.8), 15.6 over 1,000 (float32: 16.1) and 18.8 over 2,000 (float32: 28.1).

@@ -39,33 +39,32 @@ $(USER_ENV)/ready: $(SOURCES) | python
 	$(USER_ENV)/bin/pip install $(PIP_FLAGS) ./$(ENGLISH) ./$(GLOVE) ./$(KERNELS) .
 	touch $@
 
-# What a developer needs: everything pinned and hashed, wordveil itself editable.
+# Makes an environment from a pinned and hashed file, with wordveil itself editable: $(call environment,FOLDER,FILE).
+define environment
+	$(PYTHON) -m venv $(1)
+	$(1)/bin/pip install $(PINNED) -r $(2)
+	$(1)/bin/pip install $(PIP_FLAGS) $(EDITABLE)
+endef
+
+# What a developer needs.
 $(DEV_ENV)/ready: requirements-dev.txt $(PROJECTS) $(LOOPS) | python
-	$(PYTHON) -m venv $(DEV_ENV)
-	$(BIN)/pip install $(PINNED) -r requirements-dev.txt
-	$(BIN)/pip install $(PIP_FLAGS) $(EDITABLE)
+	$(call environment,$(DEV_ENV),$<)
 	touch $@
 
 # Spark is half a gigabyte, so it has an environment of its own.
 $(SPARK_ENV)/ready: requirements-spark.txt $(PROJECTS) $(LOOPS) | python
-	$(PYTHON) -m venv $(SPARK_ENV)
-	$(SPARK_ENV)/bin/pip install $(PINNED) -r requirements-spark.txt
-	$(SPARK_ENV)/bin/pip install $(PIP_FLAGS) $(EDITABLE)
+	$(call environment,$(SPARK_ENV),$<)
 	touch $@
 
 # PyTorch is larger still. Which build of it there is, for a CPU or for a GPU, depends on the machine: no hash.
 $(TORCH_ENV)/ready: requirements-torch.txt $(PROJECTS) $(LOOPS) | python
-	$(PYTHON) -m venv $(TORCH_ENV)
-	$(TORCH_ENV)/bin/pip install $(PINNED) -r requirements-torch.txt
+	$(call environment,$(TORCH_ENV),$<)
 	$(TORCH_ENV)/bin/pip install $(PIP_FLAGS) torch==$(TORCH)
-	$(TORCH_ENV)/bin/pip install $(PIP_FLAGS) $(EDITABLE)
 	touch $@
 
 # The oldest versions that pyproject.toml allows; they have wheels for Python 3.11, not for every later one.
 $(LOWEST_ENV)/ready: requirements-lowest.txt $(PROJECTS) $(LOOPS) | python
-	$(PYTHON) -m venv $(LOWEST_ENV)
-	$(LOWEST_ENV)/bin/pip install $(PINNED) -r requirements-lowest.txt
-	$(LOWEST_ENV)/bin/pip install $(PIP_FLAGS) $(EDITABLE)
+	$(call environment,$(LOWEST_ENV),$<)
 	touch $@
 
 .PHONY: demo

@@ -44,7 +44,7 @@ typedef struct {
     float best, most;
     int count, overflowed;
     int32_t words[KEPT];
-    float squares[KEPT];
+    float negated[KEPT]; /* the squares of their distances */
 } Candidates;
 
 static void add(Candidates *kept, const int32_t *words, vf found, unsigned mask, double moved, double relative) {
@@ -54,20 +54,14 @@ static void add(Candidates *kept, const int32_t *words, vf found, unsigned mask,
         int lane = __builtin_ctz(mask);
         if (words[lane] < 0 || values[lane] > kept->most) continue;
         if (kept->count == KEPT) {
-            int left = 0;
-            for (int i = 0; i < KEPT; i++)
-                if (kept->squares[i] <= kept->most) {
-                    kept->words[left] = kept->words[i];
-                    kept->squares[left++] = kept->squares[i];
-                }
-            kept->count = left;
-            if (left == KEPT) {
+            kept->count = keep(kept->words, kept->negated, KEPT, -kept->most);
+            if (kept->count == KEPT) {
                 kept->overflowed = 1;
                 return;
             }
         }
         kept->words[kept->count] = words[lane];
-        kept->squares[kept->count++] = values[lane];
+        kept->negated[kept->count++] = -values[lane];
         if (values[lane] < kept->best) {
             kept->best = values[lane];
             kept->most = limit(kept->best, moved, relative);
@@ -141,22 +135,19 @@ int64_t NAME(nearest_in_cells)(const Cells *cells, const float *points, const do
         int64_t open = open_leaves(cells, bounds, point, kept.most, leaves, leaf_bounds);
         for (int64_t i = 0; i < open; i++)
             if (leaf_bounds[i] <= kept.most) scan(cells, leaves[i], point, moved[row], relative, &kept);
-        int64_t before = pairs;
-        answers[row] = -1;
-        for (int i = 0; i < kept.count && !kept.overflowed; i++)
-            if (kept.squares[i] <= kept.most) {
-                if (pairs == room) {
-                    kept.overflowed = 1;
-                    break;
-                }
-                which[pairs] = (int32_t)row;
-                candidates[pairs++] = kept.words[i];
-            }
-        if (kept.overflowed || pairs == before) {
-            pairs = before;
+        kept.count = keep(kept.words, kept.negated, kept.count, -kept.most);
+        if (kept.overflowed || kept.count == 0) {
             answers[row] = -2;
-        } else if (pairs == before + 1) {
-            answers[row] = candidates[--pairs];
+        } else if (kept.count == 1) {
+            answers[row] = kept.words[0];
+        } else if (pairs + kept.count > room) {
+            answers[row] = -2;
+        } else {
+            answers[row] = -1;
+            for (int i = 0; i < kept.count; i++, pairs++) {
+                which[pairs] = (int32_t)row;
+                candidates[pairs] = kept.words[i];
+            }
         }
     }
     return pairs;

@@ -206,14 +206,8 @@ static void open_rows(const Codes *codes, int64_t strip, const uint8_t *point, i
             if (values[i] < facts->floors[lane] || codes->order[first + r + i] < 0) continue;
             if (lowers[i] > facts->floors[lane]) facts->floors[lane] = lowers[i];
             if (near->count == NEAR) {
-                int left = 0;
-                for (int j = 0; j < NEAR; j++)
-                    if (near->reached[j] >= facts->floors[lane]) {
-                        near->rows[left] = near->rows[j];
-                        near->reached[left++] = near->reached[j];
-                    }
-                near->count = left;
-                if (left == NEAR) {
+                near->count = keep(near->rows, near->reached, NEAR, facts->floors[lane]);
+                if (near->count == NEAR) {
                     near->overflowed = 1;
                     return;
                 }
@@ -293,13 +287,7 @@ static void sort_by_lane(const Open *open, int64_t count, Open *sorted, int64_t 
 /* Answers one point from its open strips, or writes its pairs for the caller. */
 static int64_t finish(const Codes *codes, const Points *points, int64_t row, Near *near, float floor, int64_t *answers,
                       int32_t *which, int32_t *candidates, int64_t room, int64_t pairs) {
-    int left = 0;
-    for (int i = 0; i < near->count; i++)
-        if (near->reached[i] >= floor) {
-            near->rows[left] = near->rows[i];
-            near->reached[left++] = near->reached[i];
-        }
-    near->count = left;
+    int left = near->count = keep(near->rows, near->reached, near->count, floor);
     int32_t answer = -1;
     double slack = 4.0 * points->slacks[row];
     if (near->overflowed || left == 0) {

@@ -130,3 +130,14 @@ static inline float least(vf a) {
     return values[0];
 #endif
 }
+
+/* Keeps the rows whose value is at least `least`; returns how many there are. */
+static inline int keep(int32_t *rows, float *values, int count, float least) {
+    int left = 0;
+    for (int i = 0; i < count; i++)
+        if (values[i] >= least) {
+            rows[left] = rows[i];
+            values[left++] = values[i];
+        }
+    return left;
+}

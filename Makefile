@@ -77,10 +77,12 @@ demo: $(USER_ENV)/ready ## Set up, and show what wordveil does with the shipped 
 	$(USER_ENV)/bin/wordveil explain --profile balanced --linkage examples/messages.csv --text message
 
 # Tests of the search on what this machine may not have: other instructions, and no compiled loops at all.
+KERNEL_TESTS := tests/nearest/test_search.py tests/nearest/test_automatic.py tests/mechanisms/test_answers.py
+
 .PHONY: test-kernels
 test-kernels: $(DEV_ENV)/ready ## Run the tests of the search with every kind of compiled loops, and without
 	for level in avx2 portable none; do \
-		WORDVEIL_KERNELS=$$level $(BIN)/pytest -n $(WORKERS) tests/nearest tests/mechanisms/test_answers.py $(PYTEST_FLAGS); \
+		WORDVEIL_KERNELS=$$level $(BIN)/pytest -n $(WORKERS) -k "not oracle" $(KERNEL_TESTS) $(PYTEST_FLAGS); \
 	done
 
 WORKERS ?= 2

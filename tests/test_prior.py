@@ -181,7 +181,7 @@ def test_counts_that_nobody_declared_public_warn(tea: wv.Embedding) -> None:
         warnings.simplefilter("error")
         assert Prior.from_counts(tea, {"tea": 1}, public=True).declared_public
     with pytest.raises(ParameterError, match="'public' parameter"):
-        Prior.from_counts(tea, {"tea": 1}, public="yes")  # type: ignore[arg-type]
+        Prior.from_counts(tea, {"tea": 1}, public="yes")  # type: ignore[arg-type]  # the mistake
 
 
 @pytest.mark.parametrize(

@@ -82,4 +82,4 @@ def test_only_its_setting_on_its_vectors_is_a_profile(glove: wv.Embedding) -> No
 def test_a_profile_can_not_be_changed() -> None:
     assert isinstance(PROFILES["strong"], Profile)
     with pytest.raises(AttributeError):
-        PROFILES["strong"].epsilon = 100.0  # type: ignore[misc]
+        PROFILES["strong"].epsilon = 100.0  # type: ignore[misc]  # the mistake

@@ -166,7 +166,7 @@ def test_the_size_of_a_file_is_bounded(write: Write, monkeypatch: pytest.MonkeyP
 
 def test_a_path_must_be_one(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="'path' parameter of read_counts"):
-        read_counts(7)  # type: ignore[arg-type]
+        read_counts(7)  # type: ignore[arg-type]  # the mistake
     with pytest.raises(FileNotFoundError):
         read_counts(tmp_path / "missing.txt")
 

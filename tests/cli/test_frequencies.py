@@ -148,7 +148,7 @@ def test_a_wrong_prior_is_refused_before_any_work(
         wv.perturb_file("in.csv", "out.csv", perturber=noisy, text="message", prior=wrong)
     with pytest.raises(wv.ParameterError, match=f"'prior' parameter of exposure {must}"):
         noisy.exposure(wrong)
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas")  # the tests of the oldest versions may lack it
     frame = pandas.DataFrame({"message": ["tea at noon"]})
     with pytest.raises(wv.ParameterError, match=f"'prior' parameter of perturb_frame {must}"):
         wv.perturb_frame(frame, perturber=noisy, text="message", prior=wrong)
@@ -156,7 +156,7 @@ def test_a_wrong_prior_is_refused_before_any_work(
 
 
 def test_a_frame_warns_of_a_weak_setting(same: wv.Perturber, noisy: wv.Perturber) -> None:
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas")  # the tests of the oldest versions may lack it
     frame = pandas.DataFrame({"message": ["tea at noon"]})
     with pytest.warns(wv.PrivacyWarning, match="This setting protects little") as caught:
         wv.perturb_frame(frame, perturber=same, text="message")

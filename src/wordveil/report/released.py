@@ -244,7 +244,7 @@ def _number(facts: dict[str, Any], name: str) -> float:
     value = facts.get(name)
     if type(value) not in (int, float) or not 0 <= value <= _LARGEST:  # type: ignore[operator]  # a number here
         raise _MalformedError(name)
-    return float(value)  # type: ignore[arg-type]
+    return float(value)  # type: ignore[arg-type]  # checked above
 
 
 def _count(facts: dict[str, Any], name: str, least: int = 1) -> int:

@@ -67,11 +67,11 @@ static void score_node(const Cells *cells, const Biases *biases, int64_t node, c
     unsigned open = at_most(all(best->floor), reach);
     for (; open; open &= open - 1) {
         int64_t leaf = node * LANES + __builtin_ctz(open);
-        vf found = root(squares(cells->places + leaf * LANES * dims, point, dims));
+        vf distances = root(squares(cells->places + leaf * LANES * dims, point, dims));
         float scores[LANES];
-        found = minus(load(biases->words + leaf * LANES), found);
-        store(scores, found);
-        for (unsigned mask = at_most(all(best->floor), found); mask; mask &= mask - 1) {
+        vf reached = minus(load(biases->words + leaf * LANES), distances);
+        store(scores, reached);
+        for (unsigned mask = at_most(all(best->floor), reached); mask; mask &= mask - 1) {
             int lane = __builtin_ctz(mask);
             if (cells->words[leaf * LANES + lane] < 0) continue;
             if (best->count == HELD) settle(cells, best);

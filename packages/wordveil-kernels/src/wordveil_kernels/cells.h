@@ -47,9 +47,9 @@ typedef struct {
     float negated[KEPT]; /* the squares of their distances */
 } Candidates;
 
-static void add(Candidates *kept, const int32_t *words, vf found, unsigned mask, double moved, double relative) {
+static void add(Candidates *kept, const int32_t *words, vf distances, unsigned mask, double moved, double relative) {
     float values[LANES];
-    store(values, found);
+    store(values, distances);
     for (; mask; mask &= mask - 1) {
         int lane = __builtin_ctz(mask);
         if (words[lane] < 0 || values[lane] > kept->most) continue;
@@ -71,9 +71,9 @@ static void add(Candidates *kept, const int32_t *words, vf found, unsigned mask,
 
 static inline void scan(const Cells *cells, int64_t leaf, const float *point, double moved, double relative,
                         Candidates *kept) {
-    vf found = squares(cells->places + leaf * LANES * cells->dims, point, cells->dims);
-    unsigned mask = at_most(found, all(kept->most));
-    if (mask) add(kept, cells->words + leaf * LANES, found, mask, moved, relative);
+    vf distances = squares(cells->places + leaf * LANES * cells->dims, point, cells->dims);
+    unsigned mask = at_most(distances, all(kept->most));
+    if (mask) add(kept, cells->words + leaf * LANES, distances, mask, moved, relative);
 }
 
 /* Looks into all leaves of the node with the least bound, and closes it. */
@@ -98,18 +98,18 @@ static int64_t open_leaves(const Cells *cells, const float *bounds, const float 
     for (int64_t group = 0; group < cells->groups; group++)
         for (unsigned nodes = at_most(load(bounds + group * LANES), all(most)); nodes; nodes &= nodes - 1) {
             int64_t node = group * LANES + __builtin_ctz(nodes);
-            vf found = gaps(cells->leaves + node * 32 * cells->dims, point, cells->dims);
-            unsigned open = at_most(found, all(most));
+            vf bound = gaps(cells->leaves + node * 32 * cells->dims, point, cells->dims);
+            unsigned open = at_most(bound, all(most));
 #if LEVEL == 2
             __m512i numbers = _mm512_add_epi32(
                 _mm512_set1_epi32((int)(node * LANES)),
                 _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
             _mm512_storeu_si512(leaves + count, _mm512_maskz_compress_epi32((__mmask16)open, numbers));
-            _mm512_storeu_ps(gap + count, _mm512_maskz_compress_ps((__mmask16)open, found));
+            _mm512_storeu_ps(gap + count, _mm512_maskz_compress_ps((__mmask16)open, bound));
             count += __builtin_popcount(open);
 #else
             float values[LANES];
-            store(values, found);
+            store(values, bound);
             for (; open; open &= open - 1) {
                 leaves[count] = (int32_t)(node * LANES + __builtin_ctz(open));
                 gap[count++] = values[__builtin_ctz(open)];

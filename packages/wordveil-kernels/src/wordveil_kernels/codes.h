@@ -238,14 +238,14 @@ static int decide(const Codes *codes, const double *point, Near *near, double no
     for (int turn = -1; turn < near->count; turn++) {
         int i = turn < 0 ? first : turn;
         if (turn >= 0 && (i == first || near->reached[i] < score)) continue;
-        double found = distance(point, codes->rows + near->rows[i] * codes->dims, codes->dims);
-        if (found < best) {
+        double square = distance(point, codes->rows + near->rows[i] * codes->dims, codes->dims);
+        if (square < best) {
             second = best;
-            best = found;
+            best = square;
             *answer = near->rows[i];
-            score = (norm * norm - found) * 0.5 * factor - slack;
-        } else if (found < second)
-            second = found;
+            score = (norm * norm - square) * 0.5 * factor - slack;
+        } else if (square < second)
+            second = square;
     }
     return second > best * (1.0 + codes->tolerance) + 0x1p-1000;
 }

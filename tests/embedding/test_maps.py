@@ -12,6 +12,7 @@ import wordveil as wv
 from wordveil.embedding import load_parent, save_store
 from wordveil.embedding.catalog import import_embedding
 from wordveil.embedding.map_fit import MapOptions, _Fit, fit_map
+from wordveil.embedding.map_settling import settled
 from wordveil.embedding.maps import described_map, make_map
 
 WORDS = 240
@@ -53,6 +54,27 @@ def test_a_map_says_what_it_was_made_from(toy: wv.Embedding, start: NDArray[np.f
     assert mapped.fingerprint != toy.fingerprint
     assert "on a public map of words" in str(wv.Laplace(mapped, 1.0).guarantee)
     assert "on a public map" not in str(wv.Laplace(toy, 1.0).guarantee)
+
+
+def test_the_last_step_moves_function_words_closer_and_rare_words_apart(
+    start: NDArray[np.float32], prior: wv.Prior
+) -> None:
+    content = prior.shares.copy()
+    content[:10] = 0.0  # function words
+    moved = settled(start, prior.shares, content, MapOptions(function_words=0.5, rare_words=1.2))
+    nearest = np.linalg.norm(start[:, None] - start[None], axis=2).argsort(axis=1)[:, :100]
+    before = start - start[nearest].mean(axis=1)
+    after = moved - moved.mean(axis=0) + start.mean(axis=0) - start[nearest].mean(axis=1)
+    shift = (after - 0.8 * before)[10:90].mean(axis=0) - 0.2 * before[10:90].mean(
+        axis=0
+    )  # the mean has moved
+    ratios = np.linalg.norm(after - shift, axis=1) / np.linalg.norm(before, axis=1)
+    rare = np.argsort(prior.shares[:-1], kind="stable")[: int(0.6 * WORDS)]
+    assert ratios[:10] == pytest.approx(0.5, abs=1e-4)
+    assert ratios[rare] == pytest.approx(1.2, abs=1e-4)
+    others = np.setdiff1d(np.arange(10, WORDS), rare)
+    assert ratios[others] == pytest.approx(1.0, abs=1e-4)
+    assert np.allclose(moved.mean(axis=0), 0.0, atol=1e-5)
 
 
 def test_it_is_stored_and_finds_its_parent(

@@ -242,14 +242,14 @@ def test_ctrl_c_leaves_the_old_file(tmp_path: Path) -> None:
         assert process.stdout.readline() == "writing\n"
         assert len(list(tmp_path.iterdir())) == 2
         os.kill(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=120)
     assert "KeyboardInterrupt" in errors
     assert path.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["x.safetensors"]
 
 
 def test_a_file_that_appears_in_the_meantime_is_not_replaced(emb: wv.Embedding, tmp_path: Path) -> None:
-    from wordveil.embedding.atomic import atomic_write
+    from wordveil.atomic import atomic_write
 
     path = tmp_path / "x"
     with pytest.raises(wv.ParameterError, match="exists already"), atomic_write(path) as file:

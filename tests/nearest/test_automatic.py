@@ -14,14 +14,24 @@ from wordveil.nearest import (
     SingleSearch,
     automatic,
     cells,
+    coded_cells,
     screened,
     threads,
 )
 from wordveil.nearest.cells import CellSearch
+from wordveil.nearest.coded_cells import CodedCellSearch
 from wordveil.nearest.kernels import has_codes, kernels
 from wordveil.nearest.screened import ScreenedSearch
 
 needs_loops = pytest.mark.skipif(kernels is None, reason="there are no compiled loops")
+
+
+@needs_loops
+@pytest.mark.parametrize(("dims", "expected"), [(8, CellSearch), (15, CodedCellSearch), (40, ScreenedSearch)])
+def test_a_small_table_is_prepared_at_once(dims: int, expected: type) -> None:
+    search = AutomaticSearch(np.random.default_rng(9).normal(size=(2000, dims)))
+    without_codes = CellSearch if dims < 18 else SingleSearch
+    assert type(search.prepare(1)) is (expected if has_codes() else without_codes)
 
 
 @needs_loops
@@ -30,6 +40,7 @@ def test_a_fast_search_is_built_once_it_pays(dims: int, monkeypatch: pytest.Monk
     draws = np.random.default_rng(9)
     rows, points = draws.normal(size=(2000, dims)), draws.normal(size=(100, dims))
     monkeypatch.setattr(automatic, "_FEW_POINTS", 150)
+    monkeypatch.setattr(automatic, "_FEW_NUMBERS", 0)
     search = AutomaticSearch(rows)
     first = search.nearest(points)
     assert isinstance(search.prepare(0), SingleSearch)
@@ -43,7 +54,7 @@ def test_a_fast_search_is_built_once_it_pays(dims: int, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("dims", [8, 40])
 def test_the_compiled_loops_are_not_needed(dims: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.random.default_rng(9).normal(size=(2000, dims))
-    for module in (automatic, cells, screened):
+    for module in (automatic, cells, coded_cells, screened):
         monkeypatch.setattr(module, "kernels", None, raising=False)
         monkeypatch.setattr(module, "has_codes", lambda: False, raising=False)
     assert isinstance(AutomaticSearch(rows).prepare(10**6), SingleSearch)
@@ -92,6 +103,7 @@ def test_a_gpu_that_fails_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs_loops
 def test_large_requests_wait_for_the_fast_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(automatic, "_FEW_NUMBERS", 0)
     search = AutomaticSearch(np.random.default_rng(9).normal(size=(2000, 8)))
     started, may_finish = Event(), Event()
     build = automatic._fast_search

@@ -27,6 +27,7 @@ from wordveil.nearest import (
     threads,
 )
 from wordveil.nearest.cells import CellSearch
+from wordveil.nearest.coded_cells import MOST_CODED_DIMS, CodedCellSearch
 from wordveil.nearest.compiled import CompiledSearch
 from wordveil.nearest.kernels import has_codes, kernels
 from wordveil.nearest.screened import ScreenedSearch
@@ -42,6 +43,7 @@ IMPLEMENTATIONS = [
     BruteSearch,
     SingleSearch,
     pytest.param(CellSearch, marks=needs_loops),
+    pytest.param(CodedCellSearch, marks=needs_codes),
     pytest.param(ScreenedSearch, marks=needs_codes),
     AutomaticSearch,
     pytest.param(on_torch, marks=pytest.mark.torch),
@@ -185,11 +187,12 @@ def test_the_fast_searches_agree_with_the_oracle_on_real_queries(glove: wv.Embed
         )
 
 
-@pytest.mark.parametrize("dims", [1, 2, 3, 5, 10, 15, 25, 127])
+@pytest.mark.parametrize("dims", [1, 2, 3, 5, 10, 15, 16, 17, 25, 33, 64, 127])
 def test_the_compiled_loops_in_few_dimensions(glove: wv.Embedding, dims: int) -> None:
     for rows, points in real_queries(glove.project(dims), 3.0, 300):
         right = BruteSearch(rows).nearest(points)
-        for fast in (CellSearch,) * (kernels is not None) + (ScreenedSearch,) * has_codes():
+        both = (ScreenedSearch, CodedCellSearch) if dims <= MOST_CODED_DIMS else (ScreenedSearch,)
+        for fast in (CellSearch,) * (kernels is not None) + both * has_codes():
             np.testing.assert_array_equal(fast(rows).nearest(points), right)
             few = [int(fast(rows).nearest(points[:1])[0]), *fast(rows).nearest(points[1:14]).tolist()]
             assert few == right[:14].tolist()  # other loops serve few points
@@ -258,19 +261,13 @@ def test_an_integer_screen_without_a_part_of_its_bound_would_be_wrong(
 
 
 @needs_loops
-def test_rows_whose_squares_underflow_in_float32() -> None:
-    unit = 2.0**200  # the largest factor by which rows are scaled up
-    long, short = np.sqrt(0.69e-45) / unit, np.sqrt(0.72e-45) / unit
-    rows = np.array([[long, long], [short, 0.0]])
-    assert CellSearch(rows).nearest(np.zeros((1, 2))).tolist() == [1]
-
-
-@needs_loops
 def test_sizes_that_do_not_fit_are_refused() -> None:
     empty = np.zeros(0, np.int32)
     for dims in (-1, 0, 1, 1 << 57, (1 << 62) + 1):
         with pytest.raises(ValueError, match="must"):
             kernels.nearest_in_cells(dims, bytes(128), *[b""] * 5, empty, empty, empty)
+        with pytest.raises(ValueError, match="must"):
+            kernels.nearest_in_coded_cells(dims, 0.0, bytes(128), *[b""] * 10, empty, empty, empty)
         with pytest.raises(ValueError, match="must"):
             kernels.answer_in_cells(dims, 16, 1, bytes(128), *[b""] * 8, empty)
         with pytest.raises(ValueError, match="must"):

@@ -16,6 +16,7 @@ import numpy as np
 
 from wordveil.embedding import load_embedding
 from wordveil.embedding.map_fit import MapOptions
+from wordveil.embedding.map_settling import settled
 from wordveil.embedding.maps import described_map, make_map
 from wordveil.embedding.store import save_store
 from wordveil.prior import Prior
@@ -43,7 +44,8 @@ def main() -> None:
             watch=lambda done, total: print(f"{done} of {total}", flush=True),
         )  # fmt: skip
     else:
-        positions = np.load(arguments.positions, allow_pickle=False)
+        fitted = np.load(arguments.positions, allow_pickle=False)
+        positions = settled(fitted, prior.shares, prior.content().shares, options)
         embedding = described_map(vectors, positions, NAME, "learned", options, arguments.versions, prior)
     fingerprint = save_store(embedding, arguments.out, dtype="float32", force=True)
     size = f"{len(embedding):,} words, {embedding.dim} dimensions"

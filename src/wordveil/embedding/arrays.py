@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["first_not_finite", "locked", "row_blocks", "row_norms"]
+__all__ = ["cosines_with", "first_not_finite", "locked", "row_blocks", "row_norms"]
 
 # How many rows are processed at a time. At 300 dimensions a block is 10 MB in float64: little beside a table
 # of a whole vocabulary, and enough work per call that the loop in Python costs nothing.
@@ -33,6 +33,14 @@ def row_blocks(rows: int) -> Iterator[slice]:
 def row_norms(matrix: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the Euclidean norm of each row in float64, where the square of a float32 can't overflow."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64)))
+
+
+def cosines_with(matrix: NDArray[np.float32], row: int) -> NDArray[np.float64]:
+    """Return the cosine of each row with one of them; 0 with a row of zeros."""
+    norms = row_norms(matrix)
+    scale = norms * norms[row]
+    products = np.einsum("ij,j->i", matrix, matrix[row], dtype=np.float64)
+    return np.asarray(np.divide(products, scale, out=np.zeros(len(matrix)), where=scale > 0.0))
 
 
 def first_not_finite(matrix: NDArray[np.floating]) -> int | None:

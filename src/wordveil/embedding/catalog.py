@@ -132,6 +132,9 @@ def load_parent(embedding: Embedding) -> Embedding:
     >>> load_parent(emb.project(10)).fingerprint == emb.fingerprint, load_parent(emb) is emb
     (True, True)
     """
+    known: Embedding | None = vars(embedding).get("_known_parent")
+    if known is not None:
+        return known
     parent: Embedding | None = vars(embedding).get("_parent")
     if parent is None and embedding.provenance.parent:
         parent = _parents.get(embedding.provenance.parent) or _find_parent(embedding.provenance.parent)
@@ -140,7 +143,9 @@ def load_parent(embedding: Embedding) -> Embedding:
         return embedding
     if tuple(parent.words) != tuple(embedding.words):
         raise IntegrityError("The words of a map are not those of the vectors that it was made from.")
-    return load_parent(parent)  # of a projection of a map, the vectors of the map
+    # Of a projection of a map, the vectors of the map. They stay in use as long as the embedding is.
+    vars(embedding)["_known_parent"] = parent = load_parent(parent)
+    return parent
 
 
 def _find_parent(fingerprint: str) -> Embedding:

@@ -45,6 +45,8 @@ class MapOptions:
         The step size of Adam at the start; it falls to zero along a cosine.
     seed : int
         Public: it makes a fit repeatable on one machine.
+    function_words, rare_words : float
+        After the fit, how much further from their neighbours these words are put; see `map_settling`.
     """
 
     steps: int = 8000
@@ -53,6 +55,8 @@ class MapOptions:
     cap: float | None = 0.5
     rate: float = 0.1
     seed: int = 0
+    function_words: float = 0.7
+    rare_words: float = 1.1
 
 
 class MapFit(NamedTuple):

@@ -16,9 +16,10 @@ from typing import Any, Final, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.atomic import atomic_write
 from wordveil.embedding.arrays import locked
-from wordveil.embedding.atomic import atomic_write
 from wordveil.embedding.map_fit import MapOptions, fit_map
+from wordveil.embedding.map_settling import settled
 from wordveil.embedding.provenance import Provenance
 from wordveil.embedding.vectors import Embedding
 from wordveil.errors import MachineError, MissingExtraError, ParameterError, check_whole, parameter_error
@@ -103,6 +104,7 @@ def make_map(
     positions, versions = _neighbours(embedding, dims, options.seed)
     if method == "learned" and prior is not None:
         positions, torch_version = _learned(embedding, positions, prior, options, device, watch, checkpoint)
+        positions = settled(positions, prior.shares, prior.content().shares, options)
         versions = f"{versions}, {torch_version}"
     return described_map(embedding, positions, name, method, options, versions, prior)
 

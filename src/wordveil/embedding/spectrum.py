@@ -6,9 +6,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.cache import Vectors, cached_about
 from wordveil.embedding.arrays import locked, row_blocks
 
-__all__ = ["Spectrum", "compute_spectrum", "project_rows"]
+__all__ = ["Spectrum", "compute_spectrum", "prepared_spectrum", "project_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,23 @@ class Spectrum:
         # Unpickled arrays would be writeable; the constructor locks them again.
         return type(self), (self.centroid, self.mean_variance, self.eigenvalues, self.axes)
 
+    def to_arrays(self) -> dict[str, NDArray[np.float64]]:
+        """Return everything in arrays, for `from_arrays`."""
+        return {
+            "centroid": self.centroid,
+            "mean_variance": np.array([self.mean_variance]),
+            "eigenvalues": self.eigenvalues,
+            "axes": self.axes,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[np.float64]]) -> Self:
+        """Return the spectrum that `to_arrays` was called on."""
+        copies = {name: np.array(array) for name, array in arrays.items()}
+        return cls(
+            copies["centroid"], float(copies["mean_variance"][0]), copies["eigenvalues"], copies["axes"]
+        )
+
     @property
     def covariance(self) -> NDArray[np.float64]:
         """The matrix Σ, rebuilt from its eigenbasis."""
@@ -66,6 +84,14 @@ def compute_spectrum(vectors: NDArray[np.float32]) -> Spectrum:
     eigenvalues = np.maximum(eigenvalues, 0.0)  # rounding can push a zero below 0
     axes *= np.where(axes[np.abs(axes).argmax(axis=0), np.arange(dim)] < 0.0, -1.0, 1.0)
     return Spectrum(centroid, mean_variance, eigenvalues, axes)
+
+
+def prepared_spectrum(vectors: NDArray[np.float32], owner: Vectors | None) -> Spectrum:
+    """Return the spectrum, from the cache if it is there; without an owner it is computed."""
+    if owner is None:
+        return compute_spectrum(vectors)
+    arrays = cached_about(owner, "spectrum", {}, lambda: compute_spectrum(vectors).to_arrays())
+    return Spectrum.from_arrays(arrays)
 
 
 def project_rows(vectors: NDArray[np.float32], spectrum: Spectrum, k: int) -> NDArray[np.float32]:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from wordveil.atomic import atomic_write
 from wordveil.embedding.arrays import first_not_finite, row_blocks
-from wordveil.embedding.atomic import atomic_write
 from wordveil.embedding.checks import is_plain_word
 from wordveil.embedding.fingerprint import fingerprint_of, pack_words
 from wordveil.embedding.provenance import Provenance

@@ -6,17 +6,17 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NoReturn, Self, final
+from typing import Any, NoReturn, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wordveil.embedding.arrays import first_not_finite, locked, row_norms
+from wordveil.embedding.arrays import cosines_with, first_not_finite, locked
 from wordveil.embedding.checks import checked_matrix, checked_words
 from wordveil.embedding.fingerprint import fingerprint_of, fingerprint_of_projection, pack_words
 from wordveil.embedding.pickling import includes_vectors
 from wordveil.embedding.provenance import Provenance
-from wordveil.embedding.spectrum import Spectrum, compute_spectrum, project_rows
+from wordveil.embedding.spectrum import Spectrum, prepared_spectrum, project_rows
 from wordveil.errors import (
     FormatError,
     IntegrityError,
@@ -54,9 +54,8 @@ class Embedding:
     provenance : Provenance, optional
         Name, source, licence and preprocessing, for people and manifests.
     public : bool
-        Declares that neither the words nor the vectors were derived from the private text. Without it there
-        is a PrivacyWarning: the guarantee does not cover a vocabulary or a covariance that depends on
-        private text.
+        Declares that neither the words nor the vectors were derived from the private text, which the
+        guarantee does not cover. Without it there is a PrivacyWarning.
 
     Examples
     --------
@@ -133,6 +132,11 @@ class Embedding:
         """Whether a pickle made now refers to the vectors by name and fingerprint, and leaves them out."""
         return "_reference" in vars(self) and not includes_vectors()
 
+    @property
+    def is_named(self) -> bool:
+        """Whether it is public and was loaded by name, or is a projection of one that was."""
+        return self.public and ("_reference" in vars(self) or "_is_of_named" in vars(self))
+
     def __reduce__(self) -> tuple[Callable[..., "Embedding"], tuple[Any, ...]]:
         # The spectrum is included: an eigenbasis computed on another machine may differ.
         if self.pickles_by_name:
@@ -163,8 +167,7 @@ class Embedding:
     @cached_property
     def words(self) -> Sequence[str]:
         """The words, in the order of their ids."""
-        words = self._words() if callable(self._words) else self._words
-        return tuple(words)
+        return tuple(self._words() if callable(self._words) else self._words)
 
     @cached_property
     def vectors(self) -> NDArray[np.float32]:
@@ -231,10 +234,7 @@ class Embedding:
         """
         k = check_whole(k, "k", "Embedding.neighbours", 1)
         word_id = self._require_id(word)
-        norms = row_norms(self.vectors)
-        scale = norms * norms[word_id]
-        products = np.einsum("ij,j->i", self.vectors, self.vectors[word_id], dtype=np.float64)
-        cosines = np.divide(products, scale, out=np.zeros(len(self)), where=scale > 0.0)
+        cosines = cosines_with(self.vectors, word_id)
         cosines[word_id] = -np.inf
         best = np.argsort(-cosines, kind="stable")[: min(k, len(self) - 1)]
         return [(self.words[i], float(cosines[i])) for i in best]
@@ -244,9 +244,8 @@ class Embedding:
         """Centroid, covariance and eigenbasis, computed once in float64."""
         with _spectrum_lock:
             if "_spectrum" not in vars(self):
-                vars(self)["_spectrum"] = compute_spectrum(self.vectors)
-            spectrum: Spectrum = vars(self)["_spectrum"]
-        return spectrum
+                vars(self)["_spectrum"] = prepared_spectrum(self.vectors, None if self._derived else self)
+            return cast(Spectrum, vars(self)["_spectrum"])
 
     @property
     def centroid(self) -> NDArray[np.float64]:
@@ -284,6 +283,7 @@ class Embedding:
     def _made_from(self, parent: "Embedding") -> Self:
         """Return this embedding, which keeps its parent unless that can be loaded again by its name."""
         vars(self).update({} if "_reference" in vars(parent) else {"_parent": parent})
+        vars(self).update({"_is_of_named": True} if self._derived and parent.is_named else {})
         return self
 
     def mapped(self, dims: int = 10, **choices: Any) -> "Embedding":

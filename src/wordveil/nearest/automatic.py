@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.nearest.cells import CellSearch
+from wordveil.nearest.coded_cells import CodedCellSearch
 from wordveil.nearest.cuda import TorchSearch
 from wordveil.nearest.devices import DeviceName, check_device, has_gpu
 from wordveil.nearest.kernels import has_codes, kernels
@@ -17,16 +18,22 @@ from wordveil.nearest.single import SingleSearch
 
 __all__ = ["AutomaticSearch"]
 
-# Points to search for before the fast search is built. With the default vectors on two cores it saves 100 µs
-# per point at 300 dimensions (docs/speed.md), and takes half a second to prepare: it pays from 5,000 on.
+# Points to search for before the fast search is built, if that takes long. With the default vectors on two
+# cores it saves 100 µs per point at 300 dimensions (docs/speed.md), and takes 0.4 s to prepare: it pays from
+# 4,000 on.
 _FEW_POINTS: Final = 4096
+# Up to this many coordinates in all, building takes 0.1 s or less, and is done at once.
+_FEW_NUMBERS: Final = 1 << 20
 # Over fewer rows the fast search is not faster. In one thread, at 300 dimensions, it takes 12.5 µs per point
 # over 500 rows (float32: 8.8), 15.6 over 1,000 (float32: 16.1) and 18.8 over 2,000 (float32: 28.1).
 _LEAST_ROWS: Final = 1024
-# Up to so many dimensions boxes rule out most words. In one thread, with the default vectors and S of about
-# 0.3, cells take 2.9 µs per point at 10 dimensions (integers: 6.2), 4.7 at 12 (5.6), 9.9 at 15 (5.8).
-_CELL_DIMS: Final = 12
-# The same without integers, against a float32 product.
+# Up to these dimensions boxes rule out most words, and then with integers for the words of a box. In one
+# thread, with the default vectors and S of about 0.3, µs per point with boxes, both, and integers alone: 2.5,
+# 2.6, 4.7 at 10 dimensions; 3.5, 3.2, 4.4 at 12; 8.2, 5.0, 4.9 at 15; 16, 8.7, 5.2 at 20. For one point
+# alone, at 15 dimensions, both take 15 µs and integers 110.
+_CELL_DIMS: Final = 10
+_CODED_CELL_DIMS: Final = 16
+# Boxes without integers, against a float32 product.
 _CELL_DIMS_WITHOUT_CODES: Final = 18
 # Seconds that a large request waits for another thread to build the fast search. It takes a few seconds even
 # for 340,000 words; a build that takes longer is stuck, and the float32 search gives the same answers.
@@ -36,7 +43,7 @@ _LONGEST_WAIT: Final = 60.0
 class AutomaticSearch(NearestSearch):
     """A float32 screen for the first few points, then compiled loops or a GPU if available.
 
-    All give the same answers, but the fast searches take half a second or more to prepare.
+    All give the same answers, but the fast searches can take half a second to prepare.
 
     Parameters
     ----------
@@ -57,6 +64,7 @@ class AutomaticSearch(NearestSearch):
         self._device = check_device(device, type(self).__name__)
         self._chosen: NearestSearch | None = None
         self._settled = len(rows) < _LEAST_ROWS
+        self._few_points = 0 if rows.size <= _FEW_NUMBERS else _FEW_POINTS
         self._points_seen = 0
         self._lock, self._built = threading.Lock(), threading.Event()
 
@@ -73,9 +81,9 @@ class AutomaticSearch(NearestSearch):
         """Return the search to use for `count` more points."""
         with self._lock:
             self._points_seen += count
-            is_builder = not self._settled and self._points_seen > _FEW_POINTS
+            is_builder = not self._settled and self._points_seen > self._few_points
             self._settled |= is_builder
-            is_large = count > _FEW_POINTS and len(self._rows) >= _LEAST_ROWS
+            is_large = count > self._few_points and len(self._rows) >= _LEAST_ROWS
             waits = self._settled and not is_builder and is_large
         # The lock is free during the build, so a fork can't inherit it in a locked state. Large requests wait
         # for the fast search; small ones use the float32 search in the meantime.
@@ -110,4 +118,6 @@ def _fast_search(rows: NDArray[np.float64], device: DeviceName) -> NearestSearch
     dims, codes = rows.shape[1], has_codes()
     if dims <= (_CELL_DIMS if codes else _CELL_DIMS_WITHOUT_CODES):
         return CellSearch(rows)
+    if dims <= _CODED_CELL_DIMS:
+        return CodedCellSearch(rows)
     return ScreenedSearch(rows) if codes and dims <= MOST_DIMS else None

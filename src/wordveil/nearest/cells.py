@@ -89,18 +89,41 @@ class CellSearch(CompiledSearch):
         self._cells = Cells((self._rows * self._scale).astype(np.float32))
         self._longest = self._largest * self._scale
 
+    @staticmethod
+    def excess(nearest: Floats, others: Floats) -> Floats:
+        """Return the difference of distances."""
+        return others - nearest
+
     def _search_compiled(
-        self, points: Floats, norms: Floats, answers: Ints, pairs: tuple[NDArray[np.int32], NDArray[np.int32]]
+        self,
+        points: Floats,
+        norms: Floats,
+        answers: Ints,
+        pairs: tuple[NDArray[np.int32], NDArray[np.int32]],
+        gap: float = 0.0,
     ) -> tuple[int, NDArray[np.bool_]]:
-        cells, is_far = self._cells, norms * self._scale > _FAR
-        lengths = np.where(is_far, 0.0, norms * self._scale)
-        scaled = points * self._scale
-        scaled[is_far] = 0.0
-        count = kernels.nearest_in_cells(
-            cells.dims, cells.nodes, cells.leaves, cells.places, cells.words, scaled.astype(np.float32),
-            _UNIT * (lengths + self._longest) + _TINY, answers, *pairs,
+        lengths = norms * self._scale
+        is_far = lengths > _FAR
+        singles = np.empty(points.shape, np.float32)
+        if is_far.any():
+            lengths[is_far] = 0.0
+            points = np.where(is_far[:, None], 0.0, points)
+        np.multiply(points, self._scale, out=singles, casting="same_kind")
+        # The loops keep what is at most twice this further away than the nearest row.
+        moved = _UNIT * (lengths + self._longest) + _TINY + gap * self._scale / 2.0
+        return self._call(singles, moved, answers, pairs), is_far
+
+    def _call(
+        self, points: Singles, moved: Floats, answers: Ints, pairs: tuple[NDArray[np.int32], ...]
+    ) -> int:
+        """Run the compiled loops; return the number of pairs."""
+        cells = self._cells
+        return int(
+            kernels.nearest_in_cells(
+                cells.dims, cells.nodes, cells.leaves, cells.places, cells.words, points, moved, answers,
+                *pairs,
+            )
         )  # fmt: skip
-        return count, is_far
 
 
 def _in_boxes(rows: Singles) -> Ints:

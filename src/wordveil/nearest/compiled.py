@@ -1,6 +1,7 @@
 """What searches with compiled loops share: where their answers go, and what is left to others."""
 
 from abc import abstractmethod
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -27,8 +28,12 @@ class CompiledSearch(NearestSearch):
     def __init__(self, rows: Floats) -> None:
         super().__init__(rows)
         self._scale = self._row_scale()
-        self._others = SingleSearch(self._rows)
         self._scratch = Scratch()
+
+    @cached_property
+    def _others(self) -> NearestSearch:
+        """The search for the few points that the loops leave; most requests never need it."""
+        return SingleSearch(self._rows)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"rows": self._rows}
@@ -38,13 +43,24 @@ class CompiledSearch(NearestSearch):
 
     @abstractmethod
     def _search_compiled(
-        self, points: Floats, norms: Floats, answers: Ints, pairs: tuple[NDArray[np.int32], NDArray[np.int32]]
+        self,
+        points: Floats,
+        norms: Floats,
+        answers: Ints,
+        pairs: tuple[NDArray[np.int32], NDArray[np.int32]],
+        gap: float = 0.0,
     ) -> tuple[int, NDArray[np.bool_]]:
         """Write answers; return the number of pairs, and which points are to be left to another search.
 
         The answer is -1 for a point whose candidates are in the pairs of a point and a row, and -2 for one
-        that has too many.
+        that has too many. With a `gap`, all rows are candidates whose `excess` over the nearest is at most
+        that; a point with one candidate may be answered.
         """
+
+    @staticmethod
+    @abstractmethod
+    def excess(nearest: Floats, others: Floats) -> Floats:
+        """Return how much further away others are than the nearest row, in the unit of `gap`."""
 
     def _find(self, points: Floats, norms: Floats) -> Ints:
         points = np.require(points, requirements=["C", "A"])  # only addresses are passed on

@@ -10,13 +10,15 @@ from wordveil.nearest.compiled import CompiledSearch
 from wordveil.nearest.kernels import has_codes, kernels, level
 from wordveil.nearest.search import close_tolerance, power_of_two
 
-__all__ = ["MOST_DIMS", "ScreenedSearch"]
+__all__ = ["CODE_LIMITS", "MOST_DIMS", "ScreenedSearch", "round_up"]
 
 MOST_DIMS: Final = 60_000
 """With more dimensions, a sum of products could leave 32 bits."""
 
+CODE_LIMITS: Final = {"avx512": 127, "avx2": 63}
+"""The largest codes of rows; with 63, the sum of two products fits into the 16 bits that AVX2 has for it."""
+
 _STRIP: Final = 32  # rows that share a step, as in the compiled loops
-_LIMITS: Final = {"avx512": 127, "avx2": 63}  # with 63, the sum of two products fits into 16 bits
 _ALIGNED: Final = 64  # bytes of a wide register
 # Rows are sorted by length, and then, in runs of that many, by their largest coordinate. Short runs keep the
 # lengths in a strip similar; long runs keep its step small. Measured with the default vectors in one thread,
@@ -24,6 +26,8 @@ _ALIGNED: Final = 64  # bytes of a wide register
 _RUN_ROWS: Final = 1024
 _BLOCK_ROWS: Final = 1024  # rows that are rotated and rounded at a time
 _UNIT: Final = 2.0**-24  # the unit roundoff of float32
+_SAFE: Final = 1.0 + 2.0**-9  # sums of up to 60,000 squares in float32 are off by less
+_UNDERFLOW: Final = 2.0**-70  # more than what is lost where squares in float32 are too small
 _LEAST_STEP: Final = 2.0**-60  # keeps divisions by the step of a zero vector finite
 _SEED: Final = 20200202  # arbitrary: the rotation is public and changes no answer
 
@@ -44,8 +48,8 @@ class ScreenedSearch(CompiledSearch):
     too close.
 
     The bounds also include: the rotation R, which is off by ‖RRᵀ - I‖ and changes q·r by at most that share
-    of ‖q‖·‖r‖; rotating a row in float64 and a point in float32, which moves them by at most √m·γ of their
-    norm, with γ = (m + 4)u; and 2⁻¹⁹ of the largest score for bounds and scores in float32, whose sums have
+    of ‖q‖·‖r‖; rotating rows and points in float32, which moves them by at most √m·γ of their norm, with
+    γ = (m + 4)u; and 2⁻¹⁹ of the largest score for bounds and scores in float32, whose sums have
     fewer than ten terms. Scaling is by powers of two, which is exact.
 
     Examples
@@ -62,51 +66,47 @@ class ScreenedSearch(CompiledSearch):
         if not has_codes() or dim > MOST_DIMS:
             raise MachineError("This machine has no exact integer products. Hint: use another search.")
         rotation, defect = _rotation(dim)
-        # The errors of rotating, relative to the norm: of a row in float64, of a point in float32.
-        self._row_rotation_error = (dim + 8) ** 1.5 * 2.0**-51 + 2.0 * defect
+        # The errors of rotating in float32, relative to the norm.
         self._point_rotation_error = 1.01 * (dim + 4) ** 1.5 * _UNIT + 8.0 * _UNIT
+        self._row_rotation_error = self._point_rotation_error + 2.0 * defect
         self._width = -(-dim // _ALIGNED) * _ALIGNED
         self._rotation = np.zeros((dim, self._width), np.float32)
         self._rotation[:, :dim] = rotation
         halves = np.einsum("ij,ij->i", self._rows, self._rows) * (self._scale**2 / 2.0)
-        order = self._similar_order(rotation, halves)
+        rotated = np.empty((count, dim), np.float32)
+        for start in range(0, count, _BLOCK_ROWS):
+            part = slice(start, start + _BLOCK_ROWS)
+            scaled = (self._rows[part] * self._scale).astype(np.float32)
+            np.matmul(scaled, self._rotation[:, :dim], out=rotated[part])
+        order = _similar_order(rotated, halves)
         padded = np.concatenate((order, np.repeat(order[-1:], -count % _STRIP)))
         self._order = padded.astype(np.int32)
         self._order[count:] = -1
-        self._encode(padded, halves, rotation)
+        self._encode(padded, halves, rotated)
 
-    def _similar_order(self, rotation: Floats, halves: Floats) -> Ints:
-        """Return an order of the rows in which neighbours have similar lengths and largest coordinates."""
-        count = len(self._rows)
-        peaks = np.empty(count)
-        for start in range(0, count, _BLOCK_ROWS):
-            part = slice(start, start + _BLOCK_ROWS)
-            peaks[part] = np.abs(self._rows[part] @ rotation).max(axis=1)
-        order = np.argsort(-halves, kind="stable")
-        return np.asarray(order[np.lexsort((peaks[order], np.arange(count) // _RUN_ROWS))])
-
-    def _encode(self, order: Ints, halves: Floats, rotation: Floats) -> None:
+    def _encode(self, order: Ints, halves: Floats, all_rotated: Singles) -> None:
         """Write rows as integers, with their steps, errors and sizes; all bounds are rounded up."""
-        limit, strips = _LIMITS[level], len(order) // _STRIP
+        limit, strips = CODE_LIMITS[level], len(order) // _STRIP
         self._codes = np.zeros((len(order), self._width), np.int8)
         errors, sizes = np.empty(len(order)), np.empty(len(order))
         steps = np.empty(strips)
         for start in range(0, len(order), _BLOCK_ROWS):
             ids = order[start : start + _BLOCK_ROWS]
-            rotated = (self._rows[ids] * self._scale) @ rotation
+            rotated = all_rotated[ids]
             peaks = np.abs(rotated).reshape(-1, _STRIP * rotated.shape[1]).max(axis=1)
-            step = np.maximum(peaks / limit, _LEAST_STEP).astype(np.float32).astype(np.float64)
+            step = np.maximum(peaks / np.float32(limit), np.float32(_LEAST_STEP))
             steps[start // _STRIP : start // _STRIP + len(step)] = step
             units = np.repeat(step, _STRIP)[:, None]
             codes = np.clip(np.rint(rotated / units), -limit, limit)
             part = slice(start, start + len(ids))
             self._codes[part, : rotated.shape[1]] = codes
             lengths = np.sqrt(2.0 * halves[ids])
-            errors[part] = (
-                np.linalg.norm(rotated - codes * units, axis=1) + self._row_rotation_error * lengths
-            )
-            sizes[part] = np.linalg.norm(codes * units, axis=1)
-        self._errors, self._sizes = _up(errors), _up(sizes)
+            rounded = codes * units
+            # Products, differences and sums of squares in float32 are off by far less than this share.
+            sizes[part] = _norms(rounded) * _SAFE + _UNDERFLOW
+            errors[part] = _norms(rotated - rounded) * _SAFE + _UNDERFLOW
+            errors[part] += _UNIT * sizes[part] + self._row_rotation_error * lengths
+        self._errors, self._sizes = round_up(errors), round_up(sizes)
         self._halves = halves[order].astype(np.float32)
         grouped = self._halves.reshape(strips, _STRIP)
         parts = (
@@ -119,19 +119,32 @@ class ScreenedSearch(CompiledSearch):
         self._about = np.stack(parts, axis=1).astype(np.float32)
         self._corrections = (-128 * self._codes.sum(axis=1, dtype=np.int64)).astype(np.int32)
 
+    @staticmethod
+    def excess(nearest: Floats, others: Floats) -> Floats:
+        """Return the difference of squared distances."""
+        return others**2 - nearest**2
+
     def _search_compiled(
-        self, points: Floats, norms: Floats, answers: Ints, pairs: tuple[NDArray[np.int32], NDArray[np.int32]]
+        self,
+        points: Floats,
+        norms: Floats,
+        answers: Ints,
+        pairs: tuple[NDArray[np.int32], NDArray[np.int32]],
+        gap: float = 0.0,
     ) -> tuple[int, NDArray[np.bool_]]:
         shrinks = np.minimum(power_of_two(norms * self._scale), 1.0)
         with np.errstate(over="ignore"):  # a point with an infinite slack is left to another search
             factors = shrinks * self._scale**2
-            slacks = _up(self._canonical_slack(norms) * factors)
-            lengths = _up(norms * (self._scale * shrinks * (1.0 + self._row_rotation_error)))
+            # A score falls by half of what a squared distance grows by, and rows within twice the slack are
+            # kept.
+            slacks = round_up((self._canonical_slack(norms) + gap / 4.0) * factors)
+            lengths = round_up(norms * (self._scale * shrinks * (1.0 + self._row_rotation_error)))
         is_odd = ~np.isfinite(slacks)
         slacks[is_odd] = 0.0
         scaled = (points * (self._scale * shrinks)[:, None]).astype(np.float32)
+        tolerance = close_tolerance(points.shape[1]) if gap == 0.0 else np.inf  # then none is decided there
         count = kernels.nearest_by_codes(
-            points.shape[1], self._point_rotation_error, close_tolerance(points.shape[1]), self._codes,
+            points.shape[1], self._point_rotation_error, tolerance, self._codes,
             self._corrections, self._about, self._errors, self._sizes, self._halves, self._order,
             self._rotation, self._rows, points, norms, factors, scaled,
             np.concatenate((lengths, shrinks.astype(np.float32))), slacks, answers, *pairs,
@@ -139,15 +152,32 @@ class ScreenedSearch(CompiledSearch):
         return count, is_odd
 
 
-def _up(values: Floats) -> Singles:
-    """Return numbers in float32, rounded up."""
+def _similar_order(rotated: Singles, halves: Floats) -> Ints:
+    """Return an order of the rows in which neighbours have similar lengths and largest coordinates."""
+    peaks = np.maximum(rotated.max(axis=1), -rotated.min(axis=1))
+    order = np.argsort(-halves, kind="stable")
+    return np.asarray(order[np.lexsort((peaks[order], np.arange(len(order)) // _RUN_ROWS))])
+
+
+def _norms(rows: Singles) -> Floats:
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)), dtype=np.float64)
+
+
+def round_up(values: Floats) -> Singles:
+    """Return numbers in float32, rounded up.
+
+    Examples
+    --------
+    >>> bool(round_up(np.array([0.1]))[0] > 0.1)
+    True
+    """
     return np.asarray(np.nextafter(values.astype(np.float32), np.float32(np.inf)))
 
 
 def _rotation(dim: int) -> tuple[Floats, float]:
     """Return a rotation, the same for every search in `dim` dimensions, and a bound of its error.
 
-    It is rounded to float32, as it is applied to points.
+    It is applied in float32; the bounds include that.
     """
     normals = np.random.default_rng([_SEED, dim]).standard_normal((dim, dim))
     rotation, _ = np.linalg.qr(normals)

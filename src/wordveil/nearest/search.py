@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import ParameterError
-from wordveil.nearest.threads import in_threads
+from wordveil.nearest.threads import in_threads, threads_here
 
 __all__ = ["NearestSearch", "canonical_distances", "close_tolerance", "in_pairs", "power_of_two"]
 
@@ -26,6 +26,11 @@ _PAIR_NUMBERS: Final = 1 << 16
 _ROUNDING: Final = 2.0**-52
 _TINY: Final = 2.0**-1000  # covers what underflows
 _LARGEST_SCALE: Final = 2.0**200  # with it, no scaled norm of a point overflows
+# A request with fewer points than a block is shared between threads if it has at least this many points per
+# thread, and this many products of a coordinate in all. Starting a thread takes 0.1 ms; fewer points would
+# not fill the registers of a compiled search.
+_POINTS_OF_A_THREAD: Final = 32
+_PRODUCTS_OF_A_THREAD: Final = 1 << 28
 
 
 def canonical_distances(points: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -112,6 +117,10 @@ class NearestSearch(ABC):
     def _in_blocks(
         self, count: int, size: int, make_points: Callable[[slice], NDArray[np.float64]]
     ) -> NDArray[np.int64]:
+        if self.threaded and count < 2 * size:
+            size = self._share(count, size)
+        if count <= size:
+            return self._find(*self._checked(make_points(slice(0, count))))
         answers = np.empty(count, dtype=np.int64)
         starts, turn = iter(range(0, count, size)), threading.Lock()
 
@@ -127,6 +136,13 @@ class NearestSearch(ABC):
 
         in_threads(work, -(-count // size) if self.threaded else 1)
         return answers
+
+    def _share(self, count: int, size: int) -> int:
+        """Return the size of the blocks of a small request: one per thread, if that is worth a thread."""
+        threads = min(threads_here(), count // _POINTS_OF_A_THREAD)
+        if threads < 2 or count * self._rows.size < _PRODUCTS_OF_A_THREAD:
+            return size
+        return min(size, -(-count // (16 * threads)) * 16)  # 16 points fill a register
 
     def _checked(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return points in the memory layout that searches need, and their norms."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["Scratch", "all_cores", "in_threads", "join_all", "one_thread"]
+__all__ = ["Scratch", "all_cores", "in_threads", "join_all", "one_thread", "threads_here"]
 
 _this_thread = threading.local()
 
@@ -32,6 +32,18 @@ def all_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def threads_here() -> int:
+    """Return how many threads a call from this thread may use: one per core, or one inside of `one_thread`.
+
+    Examples
+    --------
+    >>> with one_thread():
+    ...     threads_here()
+    1
+    """
+    return 1 if getattr(_this_thread, "alone", False) else all_cores()
 
 
 @contextmanager
@@ -71,7 +83,7 @@ def in_threads(work: Callable[[], bool], most: int) -> None:
                 errors.append(error)
             ended.set()
 
-    count = 1 if getattr(_this_thread, "alone", False) else min(all_cores(), most)
+    count = min(threads_here(), most)
     helpers: list[threading.Thread] = []
     try:
         for _ in range(count - 1):

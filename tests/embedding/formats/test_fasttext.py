@@ -6,7 +6,6 @@ import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import fasttext
 import numpy as np
@@ -16,14 +15,14 @@ import wordveil as wv
 
 
 @pytest.fixture(scope="module")
-def model_path(tmp_path_factory: pytest.TempPathFactory, train_fasttext: Callable[..., Any]) -> Path:
+def model_path(tmp_path_factory: pytest.TempPathFactory, train_fasttext: Callable[..., None]) -> Path:
     folder = tmp_path_factory.mktemp("fasttext")
     text = folder / "text.txt"
     words = ["monday", "tuesday", "naïve", "flight", "boston", "ticket", "delay"]
     draws = np.random.default_rng(1)
     text.write_text("\n".join(" ".join(draws.choice(words, 8)) for _ in range(200)))
     path = folder / "model.bin"
-    train_fasttext(text, dim=10, bucket=1000).save_model(str(path))
+    train_fasttext(text, path, dim=10, bucket=1000)
     return path
 
 

@@ -115,13 +115,13 @@ static int32_t closest_of(const Cells *cells, const Best *best, const float *uni
     for (int i = 0; i < best->count; i++) top = best->scores[i] > top ? best->scores[i] : top;
     memset(mean, 0, (size_t)width * sizeof(float));
     for (int i = 0; i < best->count; i++) {
-        const float *unit = units + best->positions[i] * width;
+        const float *unit = units + cells->words[best->positions[i]] * width;
         vf weight = all(expf(best->scores[i] - top));
         for (int64_t axis = 0; axis < width; axis += LANES)
             store(mean + axis, fused(weight, load(unit + axis), load(mean + axis)));
     }
     for (int i = 0; i < best->count; i++) {
-        const float *unit = units + best->positions[i] * width;
+        const float *unit = units + cells->words[best->positions[i]] * width;
         vf sum = all(0.0f);
         for (int64_t axis = 0; axis < width; axis += LANES) sum = fused(load(mean + axis), load(unit + axis), sum);
         float parts[LANES], product = 0.0f;

@@ -14,6 +14,7 @@
 
 #include "answers.h"
 #include "codes.h"
+#include "coded_cells.h"
 
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -76,19 +76,33 @@ static inline void scan(const Cells *cells, int64_t leaf, const float *point, do
     if (mask) add(kept, cells->words + leaf * LANES, distances, mask, moved, relative);
 }
 
-/* Looks into all leaves of the node with the least bound, and closes it. */
-static void start(const Cells *cells, float *bounds, const float *point, double moved, double relative,
-                  Candidates *kept) {
-    vf lowest = load(bounds);
-    for (int64_t group = 1; group < cells->groups; group++) lowest = smaller(lowest, load(bounds + group * LANES));
-    vf bound = all(least(lowest));
+/* Looks into all leaves of the node with the least key, and returns it. */
+static int64_t start(const Cells *cells, const float *keys, const float *point, double moved, double relative,
+                     Candidates *kept) {
+    vf lowest = load(keys);
+    for (int64_t group = 1; group < cells->groups; group++) lowest = smaller(lowest, load(keys + group * LANES));
+    vf least_key = all(least(lowest));
     int64_t node = 0;
     unsigned mask;
-    while (!(mask = at_most(load(bounds + node), bound))) node += LANES;
+    while (!(mask = at_most(load(keys + node), least_key))) node += LANES;
     node += __builtin_ctz(mask);
-    bounds[node] = INFINITY;
-    for (int64_t leaf = node * LANES; leaf < (node + 1) * LANES; leaf++)
-        scan(cells, leaf, point, moved, relative, kept);
+    /* The least distance first: then few words are ever kept. Padding is infinitely far away. */
+    float distances[LANES * LANES];
+    const float *places = cells->places + node * LANES * LANES * cells->dims;
+    vf nearest = all(INFINITY);
+    for (int64_t leaf = 0; leaf < LANES; leaf++) {
+        vf found = squares(places + leaf * LANES * cells->dims, point, cells->dims);
+        store(distances + leaf * LANES, found);
+        nearest = smaller(nearest, found);
+    }
+    kept->best = least(nearest);
+    kept->most = limit(kept->best, moved, relative);
+    for (int64_t leaf = 0; leaf < LANES; leaf++) {
+        vf found = load(distances + leaf * LANES);
+        mask = at_most(found, all(kept->most));
+        if (mask) add(kept, cells->words + (node * LANES + leaf) * LANES, found, mask, moved, relative);
+    }
+    return node;
 }
 
 /* Writes the leaves within the limit, and their bounds; returns how many there are. */
@@ -119,6 +133,22 @@ static int64_t open_leaves(const Cells *cells, const float *bounds, const float 
     return count;
 }
 
+/* Writes the answer of a point, or its candidates for the caller if there are several; returns the number of pairs. */
+static int64_t write_answer(Candidates *kept, int64_t row, int64_t *answers, int32_t *which, int32_t *candidates,
+                      int64_t room, int64_t pairs) {
+    kept->count = keep(kept->words, kept->negated, kept->count, -kept->most);
+    if (kept->overflowed || kept->count == 0 || (kept->count > 1 && pairs + kept->count > room)) {
+        answers[row] = -2;
+        return pairs;
+    }
+    answers[row] = kept->count == 1 ? kept->words[0] : -1;
+    for (int i = 0; i < kept->count && kept->count > 1; i++, pairs++) {
+        which[pairs] = (int32_t)row;
+        candidates[pairs] = kept->words[i];
+    }
+    return pairs;
+}
+
 int64_t NAME(nearest_in_cells)(const Cells *cells, const float *points, const double *moved, int64_t count,
                                int64_t *answers, int32_t *which, int32_t *candidates, int64_t room,
                                float *bounds, int32_t *leaves, float *leaf_bounds) {
@@ -131,24 +161,11 @@ int64_t NAME(nearest_in_cells)(const Cells *cells, const float *points, const do
             store(bounds + group * LANES, gaps(cells->nodes + group * 32 * dims, point, dims));
         kept.best = kept.most = INFINITY;
         kept.count = kept.overflowed = 0;
-        start(cells, bounds, point, moved[row], relative, &kept);
+        bounds[start(cells, bounds, point, moved[row], relative, &kept)] = INFINITY;
         int64_t open = open_leaves(cells, bounds, point, kept.most, leaves, leaf_bounds);
         for (int64_t i = 0; i < open; i++)
             if (leaf_bounds[i] <= kept.most) scan(cells, leaves[i], point, moved[row], relative, &kept);
-        kept.count = keep(kept.words, kept.negated, kept.count, -kept.most);
-        if (kept.overflowed || kept.count == 0) {
-            answers[row] = -2;
-        } else if (kept.count == 1) {
-            answers[row] = kept.words[0];
-        } else if (pairs + kept.count > room) {
-            answers[row] = -2;
-        } else {
-            answers[row] = -1;
-            for (int i = 0; i < kept.count; i++, pairs++) {
-                which[pairs] = (int32_t)row;
-                candidates[pairs] = kept.words[i];
-            }
-        }
+        pairs = write_answer(&kept, row, answers, which, candidates, room, pairs);
     }
     return pairs;
 }

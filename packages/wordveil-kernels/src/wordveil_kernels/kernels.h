@@ -13,6 +13,21 @@ typedef struct {
     const int32_t *words;
 } Cells;
 
+#define CODED_POINTS 16 /* points that are searched for at a time in coded cells */
+
+/* The same words as integers times a step for each node of 256, relative to its middle; by leaf, four axes, and word. */
+typedef struct {
+    Cells cells;
+    int64_t width; /* dims, padded to 16 */
+    const int8_t *codes;
+    const int32_t *corrections; /* -128 times the sum of a word's codes */
+    const float *halves;        /* half of the square of its length; infinite for padding */
+    const float *centres;       /* the middles by axis, as the places */
+    const float *middles;       /* the same by node */
+    const float *about;         /* of each node: step, largest length, largest error */
+    float reach;                /* the largest coordinate of a middle */
+} CodedCells;
+
 /* The logarithm of each word's share, in the order of the places, and the largest of each leaf and node. */
 typedef struct {
     const float *nodes, *leaves, *words;
@@ -47,6 +62,11 @@ typedef struct {
 DECLARE(portable)
 DECLARE(avx2)
 DECLARE(avx512)
+
+int64_t nearest_in_coded_cells_avx2(const CodedCells *, const float *, const double *, int64_t, int64_t *, int32_t *,
+                                    int32_t *, int64_t, float *, float *);
+int64_t nearest_in_coded_cells_avx512(const CodedCells *, const float *, const double *, int64_t, int64_t *, int32_t *,
+                                      int32_t *, int64_t, float *, float *);
 
 /* There is no portable one: products of floats are faster there. It returns -1 if memory is short. */
 int64_t nearest_by_codes_avx2(const Codes *, const Points *, int64_t, int64_t *, int32_t *, int32_t *, int64_t);

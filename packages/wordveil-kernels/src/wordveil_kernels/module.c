@@ -47,6 +47,18 @@ static int has_cells(const Py_buffer *b, int64_t dims, int64_t groups) {
            has(b + 2, groups * 128 * group, "places") && has(b + 3, groups * 16384, "words");
 }
 
+/* Return whether there is a unit vector for each word, or none at all; otherwise set an error. */
+static int has_units(const Py_buffer *b, int64_t places, int64_t width) {
+    const int32_t *words = b[3].buf;
+    int64_t total = width ? b[7].len / (width * 4) : INT32_MAX;
+    for (int64_t i = 0; i < places; i++)
+        if (words[i] >= total) {
+            PyErr_SetString(PyExc_ValueError, "There must be a unit vector for each word.");
+            return 0;
+        }
+    return has(b + 7, width ? total * width * 4 : 0, "units");
+}
+
 static PyObject *nearest_in_cells(PyObject *self, PyObject *args) {
     (void)self;
     Py_ssize_t dims;
@@ -76,6 +88,44 @@ static PyObject *nearest_in_cells(PyObject *self, PyObject *args) {
     return PyErr_Occurred() ? NULL : PyLong_FromLongLong(pairs);
 }
 
+static PyObject *nearest_in_coded_cells(PyObject *self, PyObject *args) {
+    (void)self;
+    Py_ssize_t dims;
+    float reach;
+    Py_buffer b[14];
+    if (!PyArg_ParseTuple(args, "nfy*y*y*y*y*y*y*y*y*y*y*w*w*w*", &dims, &reach, b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6,
+                          b + 7, b + 8, b + 9, b + 10, b + 11, b + 12, b + 13))
+        return NULL;
+    int is_sane = 0 < dims && dims <= 64;
+    int64_t groups = is_sane ? b[0].len / (128 * (int64_t)dims) : 0, nodes = groups * 16, width = (dims + 15) / 16 * 16;
+    int64_t count = b[11].len / 8, room = b[12].len / 4, pairs = -1;
+    if (!is_sane || groups < 1 || count > INT32_MAX || level == PORTABLE)
+        PyErr_SetString(PyExc_ValueError, "There must be 1 to 64 dimensions, a group of nodes, and AVX2.");
+    else if (has(b, groups * 128 * dims, "nodes") && has(b + 1, groups * 16384 * dims, "places") &&
+             has(b + 2, groups * 16384, "words") && has(b + 3, nodes * 256 * ((dims + 3) / 4 * 4), "codes") &&
+             has(b + 4, nodes * 1024, "corrections") && has(b + 5, nodes * 1024, "halves") &&
+             has(b + 6, nodes * dims * 4, "centres") && has(b + 7, nodes * width * 4, "middles") &&
+             has(b + 8, nodes * 12, "about") && has(b + 9, count * dims * 4, "points") && has(b + 10, count * 8, "moved") &&
+             has(b + 11, count * 8, "answers") && has(b + 13, room * 4, "candidates")) {
+        float *scratch = malloc((size_t)nodes * 8 * CODED_POINTS);
+        if (scratch == NULL) PyErr_NoMemory();
+#if defined(__x86_64__)
+        else {
+            CodedCells coded = {{dims, groups, b[0].buf, NULL, b[1].buf, b[2].buf}, width, b[3].buf, b[4].buf, b[5].buf,
+                                b[6].buf, b[7].buf, b[8].buf, reach};
+            Py_BEGIN_ALLOW_THREADS
+            pairs = (level == AVX512 ? nearest_in_coded_cells_avx512 : nearest_in_coded_cells_avx2)(
+                &coded, b[9].buf, b[10].buf, count, b[11].buf, b[12].buf, b[13].buf, room, scratch,
+                scratch + nodes * CODED_POINTS);
+            Py_END_ALLOW_THREADS
+        }
+#endif
+        free(scratch);
+    }
+    release(b, 14);
+    return PyErr_Occurred() ? NULL : PyLong_FromLongLong(pairs);
+}
+
 static PyObject *answer_in_cells(PyObject *self, PyObject *args) {
     (void)self;
     Py_ssize_t dims, width;
@@ -90,7 +140,7 @@ static PyObject *answer_in_cells(PyObject *self, PyObject *args) {
         PyErr_SetString(PyExc_ValueError, "There must be a dimension, a group of nodes, and 1 to 256 candidates.");
     else if (has_cells(b, dims, groups) && has(b + 4, groups * 64, "node biases") &&
              has(b + 5, groups * 1024, "leaf biases") && has(b + 6, groups * 16384, "biases") &&
-             has(b + 7, groups * 16384 * width, "units") && has(b + 8, count * dims * 4, "points") &&
+             has_units(b, groups * 4096, width) && has(b + 8, count * dims * 4, "points") &&
              has(b + 9, count * 8, "answers")) {
         Cells cells = {dims, groups, b[0].buf, b[1].buf, b[2].buf, b[3].buf};
         Biases biases = {b[4].buf, b[5].buf, b[6].buf};
@@ -162,6 +212,7 @@ static PyObject *get_level(PyObject *self, PyObject *args) {
 static PyMethodDef methods[] = {
     {"level", get_level, METH_NOARGS, "Return which instructions are used."},
     {"nearest_in_cells", nearest_in_cells, METH_VARARGS, "Find the nearest word of each point, in cells."},
+    {"nearest_in_coded_cells", nearest_in_coded_cells, METH_VARARGS, "The same, with 8-bit products as a screen."},
     {"answer_in_cells", answer_in_cells, METH_VARARGS, "Find the likeliest or closest word of each point, in cells."},
     {"nearest_by_codes", nearest_by_codes, METH_VARARGS, "Find the nearest row of each point, by 8-bit products."},
     {NULL, NULL, 0, NULL},

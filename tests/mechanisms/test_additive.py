@@ -169,7 +169,7 @@ def test_without_a_stream_a_secure_one_is_drawn(
         streams.append(wv.secure_stream())
         return streams[-1]
 
-    monkeypatch.setattr("wordveil.mechanisms.base.secure_stream", counted)
+    monkeypatch.setattr("wordveil.mechanisms.base.thread_stream", counted)
     mechanism.perturb_ids([0, 1])
     assert [stream.secure for stream in streams] == [True]
 

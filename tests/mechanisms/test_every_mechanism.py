@@ -13,6 +13,15 @@ import wordveil as wv
 from wordveil.mechanisms import REQUIRED, mechanism_class, mechanism_names
 
 EPSILON = 2.0
+# How many times the promised ε is caught: 1.5, but more where the promise is not tight.
+TOO_LARGE = {"exponential": 3.0, "tem": 3.0, "clustered": 3.0, "custext": 3.0}
+# What a mechanism can't be made without.
+NEEDED: dict[str, dict[str, Any]] = {"custext": {"unsafe_no_uniform_guarantee": True}}
+
+
+def make(kind: type[wv.Mechanism], embedding: wv.Embedding, epsilon: float, **options: Any) -> wv.Mechanism:
+    name = kind.registered_name()
+    return wv.make_mechanism(name, embedding, epsilon, **(NEEDED.get(name, {}) | options))
 
 
 @pytest.fixture(params=mechanism_names())
@@ -28,7 +37,7 @@ def embedding() -> wv.Embedding:
 
 @pytest.fixture
 def mechanism(kind: type[wv.Mechanism], embedding: wv.Embedding) -> wv.Mechanism:
-    return wv.make_mechanism(kind.registered_name(), embedding, EPSILON)
+    return make(kind, embedding, EPSILON)
 
 
 def test_it_is_documented(kind: type[wv.Mechanism]) -> None:
@@ -48,20 +57,15 @@ def test_parameters_are_plain_and_complete(mechanism: wv.Mechanism, embedding: w
     assert set(facts) >= {option.name for option in mechanism.options}
     assert mechanism.setting() == {"mechanism": mechanism.name, **facts, "dims": 6}
     assert f"epsilon={EPSILON}" in repr(mechanism)
-    assert wv.make_mechanism(mechanism.name, embedding, 3.0).parameters() != facts
+    assert make(type(mechanism), embedding, 3.0).parameters() != facts
 
 
 def test_every_option_changes_the_parameters(kind: type[wv.Mechanism], embedding: wv.Embedding) -> None:
-    usual = wv.make_mechanism(kind.registered_name(), embedding, EPSILON).parameters()
+    usual = make(kind, embedding, EPSILON).parameters()
     for option in kind.options:
         if option.type is float and option.low is not None and option.high is not None:
             changed: Any = (option.low + option.high) / 2.0 + 1e-3
-            assert (
-                wv.make_mechanism(
-                    kind.registered_name(), embedding, EPSILON, **{option.name: changed}
-                ).parameters()
-                != usual
-            )
+            assert make(kind, embedding, EPSILON, **{option.name: changed}).parameters() != usual
 
 
 def test_options_are_checked(kind: type[wv.Mechanism], embedding: wv.Embedding) -> None:
@@ -73,7 +77,7 @@ def test_options_are_checked(kind: type[wv.Mechanism], embedding: wv.Embedding) 
         wrongs: list[Any] = [None, float("nan"), []]
         for wrong in wrongs + ([option.high + 1] if option.high is not None else []):
             with pytest.raises(wv.ParameterError, match=f"'{option.name}' parameter of {kind.__name__} must"):
-                wv.make_mechanism(kind.registered_name(), embedding, EPSILON, **{option.name: wrong})
+                make(kind, embedding, EPSILON, **{option.name: wrong})
     for epsilon in (0.0, -1.0, float("nan"), float("inf"), None, True):
         with pytest.raises(wv.ParameterError, match="epsilon"):
             wv.make_mechanism(kind.registered_name(), embedding, epsilon)  # type: ignore[arg-type]  # that is the test
@@ -126,16 +130,15 @@ def test_the_promise_holds_between_two_words(kind: type[wv.Mechanism]) -> None:
     """No answer is likelier by more than the exponent allows, except by chance: a rough check in two dimensions.
 
     200,000 draws for each of two words whose exponent is about 1. For each answer the log-ratio of the counts
-    exceeds the exponent by at most 6 standard errors: α < 40·1e-8. An ε of 1.5 times the promised one is caught.
+    exceeds the exponent by at most 6 standard errors: α < 40·1e-8. An ε of 1.5 times the
+    promised one is caught; one of 3 times for the exponential mechanisms, whose promise is not tight.
     """
     vectors = np.random.default_rng(8).normal(size=(40, 2))
     embedding = wv.Embedding([f"w{i}" for i in range(40)], vectors, public=True)
 
     def excess(drawn: float) -> float:
-        mechanism = wv.make_mechanism(kind.registered_name(), embedding, drawn)
-        exponents = wv.make_mechanism(kind.registered_name(), embedding, EPSILON).guarantee.exponents(
-            3, np.arange(40)
-        )
+        mechanism = make(kind, embedding, drawn)
+        exponents = make(kind, embedding, EPSILON).guarantee.exponents(3, np.arange(40))
         other = int(np.abs(exponents - 1.0).argmin())
         counts = [
             np.bincount(mechanism.perturb_ids(np.full(200_000, word)), minlength=40) for word in (3, other)
@@ -146,7 +149,7 @@ def test_the_promise_holds_between_two_words(kind: type[wv.Mechanism]) -> None:
         return float((ratio - exponents[other] - 6.0 * error).max())
 
     assert excess(EPSILON) <= 0.0
-    assert excess(1.5 * EPSILON) > 0.0
+    assert excess(TOO_LARGE.get(kind.registered_name(), 1.5) * EPSILON) > 0.0
 
 
 def test_a_perturber_has_no_unsafe_warning(mechanism: wv.Mechanism) -> None:

@@ -1,4 +1,4 @@
-"""A user's own mechanism (examples/exponential.py) works everywhere, with no change to wordveil."""
+"""A user's own mechanism (examples/softened.py) works everywhere, with no change to wordveil."""
 
 import json
 import os
@@ -26,9 +26,9 @@ def own(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The class of the example, importable here and in every child process."""
     monkeypatch.syspath_prepend(EXAMPLES)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(EXAMPLES), os.environ.get("PYTHONPATH", "")]))
-    import exponential
+    import softened
 
-    return exponential.Exponential
+    return softened.Softened
 
 
 def write_rows(path: Path) -> Path:
@@ -49,7 +49,7 @@ def test_its_distribution(own: Any, small: wv.Embedding) -> None:
 def test_perturber_and_repr(own: Any, small: wv.Embedding) -> None:
     perturber = wv.Perturber(own(small, 2.0, 0.5), wv.Policy(pad_to=4))
     assert len(perturber("tea at noon").split()) == 4
-    assert repr(perturber.mechanism).startswith("Exponential(epsilon=2.0, sharpness=0.5, Embedding(")
+    assert repr(perturber.mechanism).startswith("Softened(epsilon=2.0, sharpness=0.5, Embedding(")
     assert "ε = 2 per unit of Euclidean distance" in str(perturber.guarantee)
     again = pickle.loads(pickle.dumps(perturber))
     assert again.fingerprint == perturber.fingerprint
@@ -61,7 +61,7 @@ def test_a_file_with_its_manifest_and_the_ledger(own: Any, small: wv.Embedding, 
     options: dict[str, Any] = {"text": "m", "keep": "n", "ledger": ledger}
     run = wv.perturb_file(source, tmp_path / "a.csv", perturber=wv.Perturber(own(small, 2.0, 0.5)), **options)
     facts = json.loads(run.manifest.read_text())
-    assert facts["parameters"] == {"mechanism": "exponential", "epsilon": 2.0, "sharpness": 0.5, "dims": 3}
+    assert facts["parameters"] == {"mechanism": "softened", "epsilon": 2.0, "sharpness": 0.5, "dims": 3}
     assert facts["guarantee"]["epsilon"] == 2.0
     other = wv.Perturber(own(small, 3.0))
     with pytest.raises(wv.ParameterError, match="perturbed before, once"):
@@ -75,12 +75,12 @@ def test_a_file_with_its_manifest_and_the_ledger(own: Any, small: wv.Embedding, 
 
 
 STOPPED = """
-import sys, wordveil as wv, exponential
+import sys, wordveil as wv, softened
 from wordveil.runs import run
 run._COMMIT_SECONDS = 0.0
 emb = wv.load_embedding().project(3)
 wv.perturb_file(
-    sys.argv[1], sys.argv[2], perturber=wv.Perturber(exponential.Exponential(emb, 2.0, 0.5)), text="m", keep="n"
+    sys.argv[1], sys.argv[2], perturber=wv.Perturber(softened.Softened(emb, 2.0, 0.5)), text="m", keep="n"
 )
 """
 
@@ -132,9 +132,9 @@ def test_parameters_that_are_not_json_are_refused(own: Any, small: wv.Embedding)
 
 
 SPARK = """
-import sys, exponential, wordveil as wv
+import sys, softened, wordveil as wv
 from wordveil.engines import engine_maker
-perturber = wv.Perturber(exponential.Exponential(wv.load_embedding().project(3), 1.0, 0.5))
+perturber = wv.Perturber(softened.Softened(wv.load_embedding().project(3), 1.0, 0.5))
 for name in ("local", "spark"):
     wv.perturb_file(
         sys.argv[1], f"{sys.argv[2]}/{name}.csv", perturber=perturber, text="m", key=wv.insecure_key(1),

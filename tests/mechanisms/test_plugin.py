@@ -21,10 +21,10 @@ PAGE = ROOT / "docs" / "mechanisms.md"
 EXAMPLE = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[0]
 SOURCE = str(Path(wv.__file__).parents[1])
 POINTS = """[wordveil.mechanisms]
-exponential = third_party:Exponential
+softened = third_party:Softened
 absent = third_party_that_is_not_there:Absent
 raising = third_party_raising:Raising
-other-name = third_party:Exponential
+other-name = third_party:Softened
 no-class = third_party:PAPERS
 """
 
@@ -63,7 +63,7 @@ def run(site: Path, *arguments: str, text: str = "") -> subprocess.CompletedProc
 
 
 def test_the_page_shows_the_example() -> None:
-    assert (ROOT / "examples" / "exponential.py").read_text(encoding="utf-8") == EXAMPLE
+    assert (ROOT / "examples" / "softened.py").read_text(encoding="utf-8") == EXAMPLE
 
 
 def test_the_example_is_short() -> None:
@@ -76,7 +76,8 @@ def test_the_example_is_short() -> None:
 def test_the_list_has_it_and_the_broken_ones(site: Path) -> None:
     listed = json.loads(run(site, "mechanisms", "--json").stdout)
     names = [row["name"] for row in listed]
-    assert names == ["mahalanobis", "laplace", "absent", "exponential", "no-class", "other-name", "raising"]
+    assert names[:2] == ["mahalanobis", "laplace"]
+    assert names[-5:] == ["absent", "no-class", "other-name", "raising", "softened"]
     broken = {row["name"]: row["error"] for row in listed if "error" in row}
     assert sorted(broken) == ["absent", "no-class", "other-name", "raising"]
     assert broken["absent"].startswith(
@@ -93,14 +94,14 @@ def test_the_list_has_it_and_the_broken_ones(site: Path) -> None:
 
 
 def test_one_in_full(site: Path) -> None:
-    shown = run(site, "mechanisms", "exponential")
+    shown = run(site, "mechanisms", "softened")
     assert (shown.returncode, shown.stderr) == (0, "")
     flat = " ".join(shown.stdout.split())
     assert "Answers with word u with probability ∝ exp(-(ε/2)·s·d(w, u))" in flat
     assert "guarantee Pr[M(w) = u] ≤ exp(ε·d(w, w'))·Pr[M(w') = u]. Between two input words" in flat
     assert "--option sharpness s; 0 is uniform (float, 0 to 1, default 1.0)" in flat
-    facts = json.loads(run(site, "mechanisms", "exponential", "--json").stdout)
-    assert facts["class"] == "third_party.Exponential"
+    facts = json.loads(run(site, "mechanisms", "softened", "--json").stdout)
+    assert facts["class"] == "third_party.Softened"
     assert facts["options"] == [
         {
             "name": "sharpness",
@@ -113,12 +114,12 @@ def test_one_in_full(site: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(("name", "code"), [("raising", 1), ("exponentail", 2)])
+@pytest.mark.parametrize(("name", "code"), [("raising", 1), ("softned", 2)])
 def test_one_that_is_broken_or_not_there(name: str, code: int, site: Path) -> None:
     done = run(site, "mechanisms", name)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (code, "", 1)
     assert "secret" not in done.stderr
-    assert "'raising'" in done.stderr or "did you mean 'exponential'?" in done.stderr
+    assert "'raising'" in done.stderr or "did you mean 'softened'?" in done.stderr
 
 
 def test_it_perturbs_a_file_and_explains_itself(site: Path, vectors: str, tmp_path: Path) -> None:
@@ -130,7 +131,7 @@ def test_it_perturbs_a_file_and_explains_itself(site: Path, vectors: str, tmp_pa
         "--epsilon",
         "1",
         "--mechanism",
-        "exponential",
+        "softened",
         "--option",
         "sharpness=0.25",
     ]
@@ -139,35 +140,36 @@ def test_it_perturbs_a_file_and_explains_itself(site: Path, vectors: str, tmp_pa
     assert [len(line.split()) for line in target.read_text().splitlines()] == [5, 3]
     manifest = json.loads(Path(f"{target}.manifest.json").read_text())
     assert manifest["parameters"] == {
-        "mechanism": "exponential",
+        "mechanism": "softened",
         "epsilon": 1.0,
         "sharpness": 0.25,
+        "block_list": wv.BlockList.english().fingerprint[:16],
         "dims": 3,
     }
     explained = run(site, "explain", *setting)
     assert (explained.returncode, explained.stderr) == (0, "")
-    assert "the mechanism exponential with ε = 1, sharpness = 0.25, dims = 3" in explained.stdout
+    assert "the mechanism softened with ε = 1, sharpness = 0.25, dims = 3" in explained.stdout
     assert "--lam" not in explained.stdout
     released = run(site, "explain", "--manifest", f"{target}.manifest.json")
-    assert "the mechanism exponential with ε = 1, sharpness = 0.25, dims = 3" in released.stdout
+    assert "the mechanism softened with ε = 1, sharpness = 0.25, dims = 3" in released.stdout
     assert "is not installed here" not in released.stdout
 
 
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--option", "sharpnes=0.5"], 2, "The mechanism 'exponential' has no option 'sharpnes'. Hint: did you mean 'sharpness'?"),
+        (["--option", "sharpnes=0.5"], 2, "The mechanism 'softened' has no option 'sharpnes'. Hint: did you mean 'sharpness'?"),
         (["--option", "sharpness=1.5"], 2, "--option sharpness must be in [0, 1]. Got 1.5 instead."),
         (["--option", "sharpness=half"], 2, "--option sharpness must be in [0, 1]. Got a str instead."),
         (["--option", "sharpness"], 2, "--option must be NAME=VALUE, each NAME once."),
         (["--option", "sharpness=0", "--option", "sharpness=1"], 2, "--option must be NAME=VALUE, each NAME once."),
-        (["--lam", "1"], 2, "The mechanism 'exponential' has no option 'lam'. Hint: it has sharpness."),
+        (["--lam", "1"], 2, "The mechanism 'softened' has no option 'lam'. Hint: it has sharpness."),
         (["--epsilon", "0"], 2, "--epsilon must be finite and positive"),
         (["--mechanism", "raising"], 1, "The mechanism 'raising' of the package third-party can't be imported"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line(options: list[str], code: int, message: str, site: Path, vectors: str) -> None:
-    setting = ["--embedding", vectors, "--epsilon", "1", "--mechanism", "exponential", *options]
+    setting = ["--embedding", vectors, "--epsilon", "1", "--mechanism", "softened", *options]
     done = run(site, "perturb", "-", "-", *setting, text="tea at noon\n")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (code, "", 1)
     assert done.stderr.startswith(f"wordveil: {message}")
@@ -175,11 +177,11 @@ def test_mistakes_are_one_line(options: list[str], code: int, message: str, site
 
 def test_a_table_in_a_settings_file(site: Path, vectors: str, tmp_path: Path) -> None:
     config = tmp_path / "settings.toml"
-    config.write_text('epsilon = 1\n[mechanism]\nname = "exponential"\nsharpness = 0.5\n')
+    config.write_text('epsilon = 1\n[mechanism]\nname = "softened"\nsharpness = 0.5\n')
     options = ["--embedding", vectors, "--config", str(config), "--json"]
     setting = json.loads(run(site, "explain", *options).stdout)["setting"]
-    assert (setting["mechanism"], setting["sharpness"]) == ("exponential", 0.5)
-    config.write_text('epsilon = 1\n[mechanism]\nname = "exponential"\nsharpness = 7654321\n')
+    assert (setting["mechanism"], setting["sharpness"]) == ("softened", 0.5)
+    config.write_text('epsilon = 1\n[mechanism]\nname = "softened"\nsharpness = 7654321\n')
     done = run(site, "explain", *options)
     assert (done.returncode, done.stderr) == (
         2,

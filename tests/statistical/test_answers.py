@@ -24,7 +24,7 @@ def on_a_map(embedding: wv.Embedding) -> wv.Embedding:
 
 
 @pytest.mark.parametrize("answer", ANSWERS[1:])
-@pytest.mark.parametrize(("dim", "lam"), [(1, 0.0), (2, 1.0), (3, 0.0)])
+@pytest.mark.parametrize(("dim", "lam"), [(1, 0.0), (2, 1.0), pytest.param(3, 0.0, marks=pytest.mark.slow)])
 def test_the_guarantee_holds_for_every_answer(answer: AnswerName, dim: int, lam: float) -> None:
     embedding = cross(dim, lam)
     mechanism = wv.Mahalanobis(embedding, EPSILON, lam, answer=answer)

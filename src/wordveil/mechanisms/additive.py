@@ -7,16 +7,18 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.block_list import BlockList
 from wordveil.embedding import Embedding, load_parent
-from wordveil.errors import IntegrityError, check_real
+from wordveil.errors import IntegrityError, check_real, parameter_error
 from wordveil.guarantee import MetricGuarantee
 from wordveil.mechanisms.answers import ANSWERS, AnswerName, PosteriorSearch, check_answer, units_of
 from wordveil.mechanisms.base import JSON, Mechanism
 from wordveil.mechanisms.channel import AdditiveChannel
 from wordveil.mechanisms.options import Option
-from wordveil.mechanisms.places import places_of, search_of
+from wordveil.mechanisms.places import allowed_search_of, places_of, search_of
 from wordveil.metric import Metric
 from wordveil.nearest import NearestSearch
+from wordveil.nearest.allowed import AllowedSearch
 from wordveil.nearest.devices import DeviceName, check_device
 from wordveil.noise import check_epsilon, eigen_noise
 from wordveil.prior import default_prior
@@ -65,6 +67,9 @@ class Mahalanobis(Mechanism):
     answer : str
         Which word is answered: "nearest", as in the paper, "likeliest" under a public prior, or "closest" in
         meaning on average (see `wordveil.mechanisms.answers`). The guarantee is the same for all three.
+    blocked : BlockList, optional
+        Words that are never answered: the answer is the best allowed word for the noisy point. This is a
+        function of that point and of public data, like the answer without it, so the guarantee is the same.
 
     Examples
     --------
@@ -96,6 +101,7 @@ class Mahalanobis(Mechanism):
     lam: float = 1.0
     device: DeviceName = field(default="cpu", kw_only=True, repr=False)
     answer: AnswerName = field(default="nearest", kw_only=True)
+    blocked: BlockList | None = field(default=None, kw_only=True)
     metric: Metric = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -103,6 +109,8 @@ class Mahalanobis(Mechanism):
         lam = check_real(self.lam, "lam", type(self).__name__, "be in [0, 1]", 0.0, 1.0)
         check_device(self.device, type(self).__name__)
         check_answer(self.answer, type(self).__name__)
+        if not isinstance(self.blocked, BlockList | None):
+            raise parameter_error("blocked", type(self).__name__, "be a BlockList or None", self.blocked)
         metric = Metric.from_embedding(self.embedding, lam)
         for name, value in {"epsilon": epsilon, "lam": metric.lam, "metric": metric}.items():
             object.__setattr__(self, name, value)
@@ -137,6 +145,13 @@ class Mahalanobis(Mechanism):
     def _search(self) -> NearestSearch:
         return search_of(self.embedding, self.device) if self.answer == "nearest" else self._posterior_search
 
+    @property
+    def _answer_search(self) -> NearestSearch | AllowedSearch:
+        """The search that answers: without the blocked words."""
+        if self.answer == "nearest" and self.blocked is not None:
+            return allowed_search_of(self.embedding, self.device, self.blocked)
+        return self._search
+
     @cached_property
     def _posterior_search(self) -> PosteriorSearch:
         stretch = min(self.epsilon, _LARGEST_EPSILON) / np.sqrt(self.metric.scales)
@@ -147,7 +162,8 @@ class Mahalanobis(Mechanism):
                 "The use of words on this machine is not that of the pickle. Hint: install the same version "
                 "of wordveil-english on both."
             )
-        return PosteriorSearch(self._places[:-1], stretch, prior, units)
+        is_blocked = None if self.blocked is None else self.blocked.mask(self.embedding)
+        return PosteriorSearch(self._places[:-1], stretch, prior, units, is_blocked)
 
     def parameters(self) -> dict[str, JSON]:
         """Return ε, λ and the answer, and for an answer that uses it the prior."""
@@ -165,15 +181,15 @@ class Mahalanobis(Mechanism):
         return noise
 
     def _nearest(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the nearest word of each point, by whatever search is ready: measuring prepares none."""
-        return self._search.prepare(0).nearest(points)
+        """Return the answer to each point, by whatever search is ready: measuring prepares none."""
+        return self._answer_search.prepare(0).nearest(points)
 
     def channel(self) -> AdditiveChannel:
         """Return what an attacker who sees the noisy vectors knows."""
         return AdditiveChannel(self)
 
     def _perturb(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.int64]:
-        return self._search.nearest_of(len(ids), lambda block: self._noisy_points(ids[block], stream))
+        return self._answer_search.nearest_of(len(ids), lambda block: self._noisy_points(ids[block], stream))
 
     @cached_property
     def guarantee(self) -> MetricGuarantee:
@@ -209,5 +225,6 @@ class Laplace(Mahalanobis):
         *,
         device: DeviceName = "cpu",
         answer: AnswerName = "nearest",
+        blocked: BlockList | None = None,
     ) -> None:
-        super().__init__(embedding, epsilon, 0.0, device=device, answer=answer)
+        super().__init__(embedding, epsilon, 0.0, device=device, answer=answer, blocked=blocked)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.embedding import Embedding
-from wordveil.embedding.arrays import locked, row_norms
+from wordveil.embedding.arrays import locked, row_blocks, row_norms
 from wordveil.embedding.catalog import load_parent
 from wordveil.errors import parameter_error
 from wordveil.nearest import NearestSearch
@@ -60,6 +60,10 @@ class PosteriorSearch(NearestSearch):
         How often words are used.
     units : array of float32, optional
         The unit vectors for `closest`; None for `likeliest`.
+    is_blocked : array of bool, optional
+        For each word whether it must not be answered. Scores and weights stay those of all words. Of the
+        words that `closest` chooses from, it answers the best allowed one; if none of them is allowed, the
+        allowed word with the best score.
     """
 
     threaded = True
@@ -71,8 +75,10 @@ class PosteriorSearch(NearestSearch):
         stretch: NDArray[np.float64],
         prior: Prior,
         units: NDArray[np.float32] | None,
+        is_blocked: NDArray[np.bool_] | None = None,
     ) -> None:
         super().__init__(places)
+        self._is_blocked = is_blocked
         self._centre = places.mean(axis=0)
         reach = float(np.abs((places - self._centre) * stretch).max())
         self._largest_coordinate = _LARGEST / np.sqrt(places.shape[1])
@@ -85,7 +91,14 @@ class PosteriorSearch(NearestSearch):
     def _find(self, points: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.int64]:  # noqa: ARG002  # of the contract
         limit = self._largest_coordinate
         scaled = np.clip((points - self._centre) * self._stretch, -limit, limit).astype(np.float32)
-        return self._find_slowly(scaled) if self._compiled is None else self._compiled.find(scaled)
+        if self._compiled is None:
+            return self._find_slowly(scaled)
+        answers = self._compiled.find(scaled)
+        if self._is_blocked is not None:
+            # An answer that is the best of all words is also the best allowed one, if it is allowed.
+            again = np.flatnonzero(self._is_blocked[answers])
+            answers[again] = self._find_slowly(scaled[again])
+        return answers
 
     def _find_slowly(self, points: NDArray[np.float32]) -> NDArray[np.int64]:
         """Return the same answers by NumPy, point by point in a few vector operations each."""
@@ -93,18 +106,27 @@ class PosteriorSearch(NearestSearch):
         for row, point in enumerate(points):
             differences = self._scaled - point
             scores = self._log_shares - np.sqrt(np.einsum("ij,ij->i", differences, differences))
-            if self._units is None:
-                answers[row] = scores.argmax()
-                continue
-            order = np.argsort(-scores, kind="stable")[:_CANDIDATES]
-            units = self._units[order]
-            mean = np.exp(scores[order] - scores[order[0]]) @ units
-            answers[row] = order[(units @ mean).argmax()]
+            answers[row] = self._best(scores) if self._units is None else self._closest(scores, self._units)
         return answers
+
+    def _best(self, scores: NDArray[np.float32]) -> np.int64:
+        """Return the allowed word with the best score."""
+        return (scores if self._is_blocked is None else np.where(self._is_blocked, -np.inf, scores)).argmax()
+
+    def _closest(self, scores: NDArray[np.float32], all_units: NDArray[np.float32]) -> np.int64:
+        """Return the allowed word among the best scores with the largest mean cosine."""
+        order = _largest(scores, _CANDIDATES)
+        units = all_units[order]
+        cosines = units @ (np.exp(scores[order] - scores[order[0]]) @ units)
+        if self._is_blocked is not None:
+            if self._is_blocked[order].all():
+                return self._best(scores)
+            cosines[self._is_blocked[order]] = -np.inf
+        return np.int64(order[cosines.argmax()])
 
 
 class _CompiledAnswers:
-    """The tables of the compiled loops: words in boxes, with their biases and unit vectors in that order."""
+    """The tables of the compiled loops: words in boxes, with their biases in that order."""
 
     def __init__(
         self,
@@ -117,10 +139,7 @@ class _CompiledAnswers:
         self._biases = np.where(order < 0, np.float32(-np.inf), log_shares[order])
         self._leaves = self._biases.reshape(-1, LANES).max(axis=1)
         self._nodes = self._leaves.reshape(-1, LANES).max(axis=1)
-        width = 0 if units is None else -(-units.shape[1] // LANES) * LANES
-        self._units = np.zeros((len(order), width), np.float32)
-        if units is not None:
-            self._units[: len(rows), : units.shape[1]] = units[order[: len(rows)]]
+        self._units = np.zeros((0, 0), np.float32) if units is None else _padded(units)
 
     def find(self, points: NDArray[np.float32]) -> NDArray[np.int64]:
         """Return the answer to each point."""
@@ -133,12 +152,36 @@ class _CompiledAnswers:
         return answers
 
 
+def _largest(values: NDArray[np.float32], count: int) -> NDArray[np.int64]:
+    """Return where the largest values are, in descending order, and of equals the first."""
+    last = max(0, len(values) - count)
+    among = np.flatnonzero(values >= np.partition(values, last)[last])
+    return np.asarray(among[np.argsort(-values[among], kind="stable")[:count]])
+
+
 def units_of(embedding: Embedding) -> NDArray[np.float32]:
-    """Return the unit vectors of the words in the space that an embedding was made from, or in its own."""
+    """Return the unit vectors of the words in the space that an embedding was made from, or in its own.
+
+    Zeros pad them to a multiple of 16 columns, as the compiled loops read them.
+    """
     parent = load_parent(embedding)
     return _units.get(parent, None, lambda: locked(_normalised(parent)))
 
 
 def _normalised(embedding: Embedding) -> NDArray[np.float32]:
-    lengths = row_norms(embedding.vectors)
-    return np.asarray(embedding.vectors / np.maximum(lengths, 1e-30)[:, None], dtype=np.float32)
+    vectors = embedding.vectors
+    lengths = np.maximum(row_norms(vectors), 1e-30)[:, None]
+    units = np.zeros((len(vectors), _width(vectors.shape[1])), np.float32)
+    for block in row_blocks(len(vectors)):
+        units[block, : vectors.shape[1]] = vectors[block] / lengths[block]
+    return units
+
+
+def _padded(units: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return unit vectors as the compiled loops read them; those of `units_of` are so already."""
+    missing = _width(units.shape[1]) - units.shape[1]
+    return np.pad(units, ((0, 0), (0, missing))) if missing else units
+
+
+def _width(dims: int) -> int:
+    return -(-dims // LANES) * LANES

@@ -2,18 +2,21 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from wordveil.block_list import BlockList
 from wordveil.embedding import Embedding
 from wordveil.errors import ParameterError, parameter_error
 from wordveil.guarantee import Guarantee
-from wordveil.mechanisms.channel import Channel
+from wordveil.mechanisms.channel import Channel, CleanChannel
+from wordveil.mechanisms.cleaning import cleaned
 from wordveil.mechanisms.options import Option
-from wordveil.randomness import Stream, secure_stream, warn_if_insecure
+from wordveil.randomness import Stream, thread_stream, warn_if_insecure
 
 if TYPE_CHECKING:
     from wordveil.nearest.devices import DeviceName
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["JSON", "Mechanism"]
 
 # What decides on answers. A channel that a class inherits while it redefines one of these would be another's.
-_PERTURBING: Final = ("_perturb", "_noisy_points", "perturb_ids")
+_PERTURBING: Final = ("_perturb", "_noisy_points", "_answers", "law", "perturb_ids")
 
 JSON: TypeAlias = bool | int | float | str | list["JSON"] | dict[str, "JSON"] | None
 
@@ -54,6 +57,14 @@ class Mechanism(ABC):
 
     embedding: Embedding
 
+    blocked: BlockList | None = None
+    """Words that are never answered; None, unless the mechanism was made by `blocking`."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "parameters" in vars(cls):
+            cls.parameters = _with_block_list(cls.parameters)  # type: ignore[assignment,method-assign]
+
     @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
@@ -64,7 +75,8 @@ class Mechanism(ABC):
         """Return everything that changes an answer, except the vectors: numbers, strings, lists and dicts.
 
         The manifest, the ledger, `repr`, the check of `--resume` and the context of derived noise all use it.
-        If a parameter is missing here, a stopped run could be resumed with another value of it.
+        If a parameter is missing here, a stopped run could be resumed with another value of it. The
+        fingerprint of a block list is added to what a class returns.
         """
 
     @abstractmethod
@@ -85,7 +97,50 @@ class Mechanism(ABC):
             for name in ("channel", *_PERTURBING)
             if hasattr(type(self), name)
         }
-        return self.channel() if owners.pop("channel") <= min(owners.values()) else None
+        channel = self.channel() if owners.pop("channel") <= min(owners.values()) else None
+        return channel if channel is None or self.blocked is None else CleanChannel(channel, self._cleaned)
+
+    def blocking(self, blocked: BlockList | None) -> Self:
+        """Return the same mechanism with another block list, or without one.
+
+        A blocked answer is replaced by the nearest allowed word, by Euclidean distance in the embedding.
+        Additive mechanisms answer with the best allowed word for the noisy point. Both are functions of what
+        was private already and of public data, so the guarantee is the same (see `wordveil.block_list`).
+
+        Examples
+        --------
+        >>> import wordveil as wv
+        >>> emb = wv.Embedding(["tea", "ale", "gin"], [[0.0], [1.0], [3.0]], public=True)
+        >>> mechanism = wv.Laplace(emb, epsilon=1e9).blocking(wv.BlockList(["ale"], public=True))
+        >>> mechanism.perturb_words(["tea", "ale", "gin"])
+        ['tea', 'tea', 'gin']
+        """
+        if not isinstance(blocked, BlockList | None):
+            raise parameter_error("blocked", type(self).__name__, "be a BlockList or None", blocked)
+        other = object.__new__(type(self))
+        state = object.__getstate__(self)
+        for values in state if isinstance(state, tuple) else (state,):  # a class with slots has two parts
+            for name, value in (values or {}).items():
+                if not isinstance(getattr(type(self), name, None), cached_property):
+                    object.__setattr__(other, name, value)
+        object.__setattr__(other, "blocked", blocked)
+        return other
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # Apart from the mechanism, because the state that a class defines for itself may leave the list out.
+        if self.blocked is None:
+            return super().__reduce_ex__(protocol)
+        return type(self).blocking, (self.blocking(None), self.blocked)
+
+    def _cleaned(self, answers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return answers without blocked words, by a public map."""
+        return answers if self.blocked is None else cleaned(answers, self.embedding, self.blocked)
+
+    @property
+    def unsafe(self) -> tuple[str, ...]:
+        """The options that weaken the guarantee and are in effect: their names begin with "unsafe_"."""
+        names = [option.name for option in self.options if option.name.startswith("unsafe_")]
+        return tuple(name for name in names if getattr(self, name, False))
 
     @classmethod
     def registered_name(cls) -> str:
@@ -134,13 +189,13 @@ class Mechanism(ABC):
     def perturb_ids(self, ids: ArrayLike, *, stream: Stream | None = None) -> NDArray[np.int64]:
         """Return a word id for each word id; -1 is the centroid, which represents unknown words.
 
-        Without a `stream`, each call draws a new key from the operating system.
+        Without a `stream`, the noise comes from a secure one of the calling thread.
         """
         if stream is not None and not isinstance(stream, Stream):
             raise parameter_error("stream", "perturb_ids", "be a Stream, made by secure_stream()", stream)
         checked = self._checked(ids)
-        answers = self._perturb(checked.ravel(), secure_stream() if stream is None else stream)
-        return answers.reshape(checked.shape)
+        answers = self._perturb(checked.ravel(), thread_stream() if stream is None else stream)
+        return self._cleaned(answers).reshape(checked.shape)
 
     def perturb_words(self, words: Iterable[str], *, stream: Stream | None = None) -> list[str]:
         """Return a word of the vocabulary for each word; unknown words are perturbed from the centroid.
@@ -173,3 +228,14 @@ class Mechanism(ABC):
                 "Got one that is out of range instead."
             )
         return raw_ids.astype(np.int64)
+
+
+def _with_block_list(parameters: Callable[[Any], dict[str, JSON]]) -> Callable[[Any], dict[str, JSON]]:
+    """Return a method `parameters` whose result has the fingerprint of the block list, if there is one."""
+
+    @wraps(parameters)
+    def wrapper(self: Mechanism) -> dict[str, JSON]:
+        facts = parameters(self)
+        return facts if self.blocked is None else facts | {"block_list": self.blocked.fingerprint[:16]}
+
+    return wrapper

@@ -1,6 +1,7 @@
 """What an attacker sees of a word, and how likely each word of the vocabulary makes it."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from wordveil.randomness import Stream
 if TYPE_CHECKING:
     from wordveil.mechanisms.additive import Mahalanobis
 
-__all__ = ["AdditiveChannel", "Channel", "squared_distances"]
+__all__ = ["AdditiveChannel", "Channel", "CleanChannel", "squared_distances"]
 
 # Squared distances below this part of the largest squares that they can be the difference of may have lost 6
 # of their 16 digits, so they are computed again from the differences of the coordinates.
@@ -66,8 +67,8 @@ class AdditiveChannel(Channel):
 
     @property
     def answers_nearest(self) -> bool:
-        """Whether the answer is the nearest word."""
-        return self._mechanism.answer == "nearest"
+        """Whether the answer is the nearest of all words."""
+        return self._mechanism.answer == "nearest" and self._mechanism.blocked is None
 
     @property
     def places(self) -> NDArray[np.float64]:
@@ -97,6 +98,33 @@ class AdditiveChannel(Channel):
     def of_answers(self, answers: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the vectors of the answers: the noisy vector was nearer to them than to any other word's."""
         return self.places[answers]
+
+
+class CleanChannel(Channel):
+    """The channel of a mechanism with a block list: the attacker sees what is behind its answers, as before.
+
+    The list changes what is answered, and not what is seen before that. So S stays the same.
+    """
+
+    def __init__(self, channel: Channel, clean: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> None:
+        self._channel, self._clean = channel, clean
+        vars(self)["sees"] = channel.sees
+
+    def observe(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[Any]:
+        """Return what an attacker sees for each word id, without the list."""
+        return self._channel.observe(ids, stream)
+
+    def log_likelihoods(self, seen: NDArray[Any], words: slice) -> NDArray[np.float64]:
+        """Return log Pr[seen | word], up to a constant per row."""
+        return self._channel.log_likelihoods(seen, words)
+
+    def answers(self, seen: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the answer for what is seen, which is never a blocked word."""
+        return self._clean(self._channel.answers(seen))
+
+    def of_answers(self, answers: NDArray[np.int64]) -> NDArray[Any]:
+        """Return what is most plausibly seen where these are the answers."""
+        return self._channel.of_answers(answers)
 
 
 def squared_distances(points: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:

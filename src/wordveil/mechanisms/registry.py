@@ -3,7 +3,7 @@
 A package registers a class through the entry point `wordveil.mechanisms`:
 
     [project.entry-points."wordveil.mechanisms"]
-    exponential = "my_package:Exponential"
+    softened = "my_package:Softened"
 
 The class is imported when its name is first used.
 """
@@ -14,11 +14,17 @@ from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
+from wordveil.block_list import BlockList
 from wordveil.embedding import Embedding
 from wordveil.errors import MachineError, ParameterError, UnknownNameError
 from wordveil.mechanisms.additive import Laplace, Mahalanobis
 from wordveil.mechanisms.base import Mechanism
+from wordveil.mechanisms.clustered import Clustered
+from wordveil.mechanisms.custext import CusText
+from wordveil.mechanisms.exponential import Exponential
 from wordveil.mechanisms.options import REQUIRED, Option
+from wordveil.mechanisms.truncated import TruncatedExponential
+from wordveil.mechanisms.vickrey import Vickrey
 from wordveil.nearest.devices import DeviceName
 from wordveil.noise import check_epsilon
 
@@ -32,7 +38,16 @@ __all__ = [
 ]
 
 _GROUP: Final = "wordveil.mechanisms"
-_registered: dict[str, type[Mechanism]] = {"mahalanobis": Mahalanobis, "laplace": Laplace}
+_FAMILY: Final[tuple[type[Mechanism], ...]] = (
+    Mahalanobis,
+    Laplace,
+    Clustered,
+    Vickrey,
+    Exponential,
+    TruncatedExponential,
+    CusText,
+)
+_registered: dict[str, type[Mechanism]] = {mechanism.registered_name(): mechanism for mechanism in _FAMILY}
 _lock = threading.Lock()
 
 
@@ -49,7 +64,13 @@ def register_mechanism(mechanism: type[Mechanism]) -> type[Mechanism]:
     name = mechanism.registered_name()
     if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii() or name != name.lower():
         raise ParameterError("The name of a mechanism must consist of lower-case letters, digits, - and _.")
-    reserved = {option.name for option in mechanism.options} & {"name", "device", "embedding", "epsilon"}
+    reserved = {option.name for option in mechanism.options} & {
+        "name",
+        "device",
+        "blocked",
+        "embedding",
+        "epsilon",
+    }
     if reserved:
         raise ParameterError(f"An option of a mechanism must not be called '{min(reserved)}'.")
     with _lock:
@@ -111,9 +132,17 @@ def _loaded(point: EntryPoint) -> type[Mechanism]:
 
 
 def make_mechanism(
-    name: str, embedding: Embedding, epsilon: float, *, device: DeviceName = "cpu", **options: Any
+    name: str,
+    embedding: Embedding,
+    epsilon: float,
+    *,
+    device: DeviceName = "cpu",
+    blocked: BlockList | None = None,
+    **options: Any,
 ) -> Mechanism:
     """Return the mechanism of that name, with its options as keyword arguments.
+
+    With `blocked`, it never answers a word of that list.
 
     Examples
     --------
@@ -123,7 +152,8 @@ def make_mechanism(
     """
     mechanism = mechanism_class(name)
     epsilon = check_epsilon(epsilon, mechanism.__name__)
-    return mechanism.make(embedding, epsilon, checked_options(mechanism, options), device)
+    made = mechanism.make(embedding, epsilon, checked_options(mechanism, options), device)
+    return made if blocked is None else made.blocking(blocked)
 
 
 def checked_options(mechanism: type[Mechanism], options: Mapping[str, Any]) -> dict[str, Any]:

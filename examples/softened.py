@@ -1,4 +1,4 @@
-"""A mechanism of your own: the exponential mechanism, Pr[M(w) = u] ∝ exp(-(ε/2)·s·‖φ(w) - φ(u)‖₂)."""
+"""A mechanism of your own: a softened exponential mechanism, Pr[M(w) = u] ∝ exp(-(ε/2)·s·‖φ(w) - φ(u)‖₂)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from wordveil.noise import check_epsilon
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Exponential(wv.Mechanism):
+class Softened(wv.Mechanism):
     """Answers with word u with probability ∝ exp(-(ε/2)·s·d(w, u)). A sharpness s below 1 adds noise.
 
     Guarantee: Pr[M(w) = u] ≤ exp(ε·d(w, w'))·Pr[M(w') = u]. Between two input words w and w', each weight
@@ -27,8 +27,8 @@ class Exponential(wv.Mechanism):
     sharpness: float = 1.0
 
     def __post_init__(self) -> None:
-        check_epsilon(self.epsilon, "Exponential")
-        self.options[0].check(self.sharpness, "Exponential")
+        check_epsilon(self.epsilon, "Softened")
+        self.options[0].check(self.sharpness, "Softened")
 
     def parameters(self) -> dict[str, Any]:
         """Return ε and the sharpness."""

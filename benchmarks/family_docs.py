@@ -1,0 +1,87 @@
+"""Writes what benchmarks.family has measured into the tables of docs/family.md.
+
+    python -m benchmarks.family_docs
+
+A table stands between two comments with its name. Sentences are not changed: read them again afterwards.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from wordveil.rounding import at_most
+
+RESULTS = Path("benchmarks/results/family.json")
+PAGE = Path("docs/family.md")
+
+Row = dict[str, Any]
+
+
+def main() -> None:
+    record = json.loads(RESULTS.read_text(encoding="utf-8"))
+    text = PAGE.read_text(encoding="utf-8")
+    for dims, facts in record["dims"].items():
+        tables = {f"speed-{dims}": speed_table(facts["speed"])}
+        if facts["rows"]:
+            tables[f"equal-{dims}"] = equal_table(facts["rows"])
+        for name, lines in tables.items():
+            marks = rf"(<!-- {name} -->\n\n).*?(\n\n<!-- end of {name} -->)"
+            block = "\n".join(lines)
+            text, count = re.subn(marks, lambda match: match[1] + block + match[2], text, flags=re.DOTALL)  # noqa: B023  # called at once
+            assert count == 1, name
+    PAGE.write_text(text, encoding="utf-8")
+    print(PAGE)
+
+
+def share(value: float) -> str:
+    return f"{100.0 * value:.1f}%"
+
+
+def equal_table(rows: list[Row]) -> list[str]:
+    names = (
+        "mechanism",
+        "ε",
+        "S",
+        "content words: cosine",
+        "near",
+        "stay",
+        "cosine in dense, middle, sparse places",
+        "rare words: stay, recognised",
+        "watched words: stay, named",
+        "proven, to the 10th nearest",
+        "proven, any two",
+    )
+    lines = [f"| {' | '.join(names)} |", "|" + " --- |" * len(names)]
+    null = rows[0]["content"]
+    nothing = ("*always one word*", "", "", f"{null['constant']:.2f}", share(null["constant_near"]))
+    lines.append(f"| {' | '.join((*nothing, *('',) * 6))} |")
+    for row in rows:
+        content, dense = row["content"], row["by_density"]
+        cells = (
+            row["name"],
+            f"{row['setting']['epsilon']:.3g}",
+            share(row["guessed"]["share"]),
+            f"{content['cosine']['share']:.2f}",
+            share(content["near"]["share"]),
+            share(content["unchanged"]["share"]),
+            ", ".join(f"{dense[name]:.2f}" for name in ("dense", "middle", "sparse")),
+            f"{share(row['rare']['unchanged'])}, {share(row['rare']['recognised'])}",
+            f"{share(row['watched']['unchanged'])}, {share(row['watched']['named'])}",
+            at_most(row["proven"]["median_to_10th"]),
+            at_most(row["proven"]["worst_case"], 0),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def speed_table(facts: Row) -> list[str]:
+    lines = ["| mechanism | ε | µs per word | the first time |", "| --- | --- | --- | --- |"]
+    for name, times in facts["microseconds"].items():
+        epsilon = facts["epsilons"].get(name, facts["epsilons"]["exponential"])
+        lines.append(f"| {name} | {epsilon:.3g} | {times['again']:.1f} | {times['first']:.0f} |")
+    return lines
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""Private prompts in LangChain, as a Runnable and in an agent: python examples/prompts_langchain.py."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, ModelRequest
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableLambda
+
+import wordveil as wv
+
+ROLES = {"human": "user", "ai": "assistant"}
+
+
+def private_messages(guard: wv.PromptGuard, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return the messages of a conversation as they may be sent. Only their text is sent, no other fields."""
+    sent = guard([{"role": ROLES.get(item.type, item.type), "content": item.content} for item in messages])
+    return [_rebuilt(item, message["content"]) for item, message in zip(messages, sent, strict=True)]
+
+
+def _rebuilt(item: BaseMessage, content: Any) -> BaseMessage:
+    if isinstance(item, HumanMessage):
+        return HumanMessage(content)
+    if isinstance(item, ToolMessage):
+        return ToolMessage(content, tool_call_id=item.tool_call_id)
+    return item
+
+
+class PrivateMessages(AgentMiddleware):  # type: ignore[misc]  # no types where LangChain is not installed
+    """Lets the model of an agent see private messages only. Create the agent anew for each conversation.
+
+    The state of the agent, and so a checkpointer, still has the messages as they were written.
+    """
+
+    def __init__(self, guard: wv.PromptGuard) -> None:
+        super().__init__()
+        self._guard = guard
+
+    def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
+        """Replace the messages of a call."""
+        return handler(request.override(messages=private_messages(self._guard, request.messages)))
+
+    async def awrap_model_call(
+        self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]
+    ) -> Any:
+        """Replace the messages of an asynchronous call."""
+        return await handler(request.override(messages=private_messages(self._guard, request.messages)))
+
+
+if __name__ == "__main__":
+    perturber = wv.Perturber.from_profile("balanced")
+    # A stand-in for a model that runs elsewhere.
+    model = GenericFakeChatModel(messages=iter([AIMessage("Noted."), AIMessage("Noted again.")]))
+
+    guard = wv.PromptGuard(perturber)
+    chain = RunnableLambda(lambda messages: private_messages(guard, messages)) | model
+    print(chain.invoke([HumanMessage("My knee hurts since Sunday")]).content)
+
+    agent = create_agent(model, middleware=[PrivateMessages(wv.PromptGuard(perturber, ("user", "tool")))])
+    print(agent.invoke({"messages": [HumanMessage("My knee hurts since Sunday")]})["messages"][-1].content)

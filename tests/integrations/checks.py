@@ -1,0 +1,166 @@
+"""What every integration is checked for, whatever the library.
+
+Outputs are distinct across processes and calls; no file that the library wrote holds a word of the input;
+pickles hold neither keys nor streams.
+"""
+
+import os
+import pickletools
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+import wordveil as wv
+
+__all__ = [
+    "OFFLINE",
+    "SECRET",
+    "TEXT",
+    "check_distinct",
+    "check_no_keys",
+    "check_no_secret",
+    "check_pickle",
+    "files_under",
+    "run",
+    "small_perturber",
+]
+
+ROOT = Path(__file__).parent.parent.parent
+SECRET = "zanzibarska"
+"""A word of the input that is in no vocabulary, so no output can have it by chance."""
+
+TEXT = f"{SECRET} {'book a flight to boston please ' * 8}".strip()
+"""49 words. The likeliest answer of `small_perturber` has probability < 1/2: two draws are equal with < 2⁻⁴⁹."""
+
+WORDS = [
+    "book",
+    "a",
+    "flight",
+    "to",
+    "boston",
+    "please",
+    "tea",
+    "call",
+    "me",
+    "at",
+    "noon",
+    "the",
+    "red",
+    "house",
+    "is",
+    "on",
+    "fire",
+    "now",
+]
+
+OFFLINE = {
+    "DO_NOT_TRACK": "1",
+    "HF_HUB_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+    "LANGSMITH_TRACING": "false",
+    "LANGCHAIN_TRACING_V2": "false",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+"""No telemetry and no network, for every library of this folder."""
+
+# Python runs it at its start: every process that a script starts, by whatever means, writes the keys that
+# wordveil draws there to a file beside the watched folder. Other secrets, such as Ray's own, are none of them.
+_SITE = """
+import os, secrets, types
+import wordveil.randomness
+def recorded(count):
+    key = secrets.token_bytes(count)
+    with open(os.environ["KEYS_FILE"], "a") as file:
+        file.write(key.hex() + chr(10))
+    return key
+wordveil.randomness.secrets = types.SimpleNamespace(token_bytes=recorded)
+"""
+
+_PREAMBLE = """
+import warnings
+import wordveil as wv
+from tests.integrations.checks import SECRET, TEXT, small_perturber
+"""
+
+
+def small_perturber(epsilon: float = 0.01) -> wv.Perturber:
+    """Return a perturber with 18 words; at this ε they are nearly equally likely."""
+    vectors = np.random.default_rng(4).normal(size=(len(WORDS), 3))
+    return wv.Perturber(wv.Mahalanobis(wv.Embedding(WORDS, vectors, public=True), epsilon))
+
+
+def run(code: str, folder: Path, *arguments: str) -> list[str]:
+    """Run a script whose home, temporary and working folder is `folder`, and return the lines it prints."""
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    keys = folder.parent / f"{folder.name}.keys"
+    site = folder.parent / f"{folder.name}.site"
+    site.mkdir(exist_ok=True)
+    (site / "sitecustomize.py").write_text(_SITE)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+    environment |= OFFLINE | {
+        "HOME": str(home),
+        "TMPDIR": str(folder),
+        "KEYS_FILE": str(keys),
+        "PYTHONPATH": os.pathsep.join(map(str, (site, ROOT / "src", ROOT))),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", _PREAMBLE + textwrap.dedent(code), *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.splitlines()
+
+
+def files_under(folder: Path) -> list[Path]:
+    """Return all files in a folder and its subfolders."""
+    return sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def check_no_secret(folder: Path, secret: str = SECRET) -> list[Path]:
+    """Return the files in a folder; fail if one of them, or its name, has the secret in any case."""
+    paths = files_under(folder)
+    for path in paths:
+        assert secret.lower() not in str(path.relative_to(folder)).lower(), path
+        assert secret.lower().encode() not in path.read_bytes().lower(), path
+    return paths
+
+
+def check_no_keys(folder: Path, *, least: int = 1) -> None:
+    """Fail if a file in the folder of a `run` has a key, or if its processes drew fewer than expected."""
+    keys = [bytes.fromhex(line) for line in (folder.parent / f"{folder.name}.keys").read_text().split()]
+    assert len(set(keys)) >= least
+    for path in files_under(folder):
+        content = path.read_bytes()
+        assert not any(key in content or key.hex().encode() in content for key in keys), path
+
+
+def check_distinct(answers: Iterable[str], texts: Sequence[str] = (TEXT,)) -> None:
+    """Fail if two answers are the same, if one is an input, or if one has the secret."""
+    listed = list(answers)
+    assert len(listed) > 1
+    assert len(set(listed)) == len(listed)
+    for answer in listed:
+        assert answer not in texts
+        assert SECRET not in answer.lower()
+
+
+def check_pickle(data: bytes, most_bytes: int = 100_000) -> None:
+    """Fail if a pickle refers to keys or streams, has the secret, or is so large that it has vectors."""
+    strings = [argument for _, argument, _ in pickletools.genops(data) if isinstance(argument, str)]
+    assert any("wordveil" in string for string in strings)
+    assert not [string for string in strings if "wordveil.randomness" in string or "randomgen" in string]
+    assert SECRET.encode() not in data.lower()
+    assert len(data) <= most_bytes

@@ -1,0 +1,51 @@
+"""Shared by the tests of integrations: no telemetry, and no connection to another machine."""
+
+import os
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wordveil as wv
+
+from .checks import OFFLINE, small_perturber
+
+os.environ.update(OFFLINE)  # before the libraries are imported, some of which read it then
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fail a test in which anything looks up the address of another machine."""
+    hosts: list[str] = []
+    look_up = socket.getaddrinfo
+
+    def guarded(host: Any, *args: Any, **kwargs: Any) -> Any:
+        name = host.decode() if isinstance(host, bytes) else host
+        if name not in (None, "localhost", "127.0.0.1", "::1", "0.0.0.0", socket.gethostname()):
+            hosts.append(name)
+            raise socket.gaierror("no network in tests")
+        return look_up(host, *args, **kwargs)
+
+    monkeypatch.setattr(socket, "getaddrinfo", guarded)
+    yield
+    assert not hosts
+
+
+@pytest.fixture(scope="session")
+def perturber() -> wv.Perturber:
+    return small_perturber()
+
+
+@pytest.fixture
+def watched() -> Iterator[Path]:
+    """The only folder that a script in a process of its own writes to.
+
+    Its name is short: some libraries have sockets in it, whose names are limited to 107 bytes.
+    """
+    with tempfile.TemporaryDirectory(prefix="w", ignore_cleanup_errors=True) as name:
+        folder = Path(name, "w")
+        folder.mkdir()
+        yield folder

@@ -1,0 +1,61 @@
+"""The checks of this folder find what they look for."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+import wordveil as wv
+
+from .checks import SECRET, TEXT, check_distinct, check_no_keys, check_no_secret, check_pickle, run
+
+
+@pytest.mark.parametrize("content", [TEXT.encode(), f"\0\1{SECRET.upper()}".encode()])
+def test_a_planted_secret_is_found(content: bytes, watched: Path) -> None:
+    (watched / "a").mkdir()
+    (watched / "a" / "cache.bin").write_bytes(b"nothing")
+    assert check_no_secret(watched) == [watched / "a" / "cache.bin"]
+    (watched / "a" / "cache.bin").write_bytes(content)
+    with pytest.raises(AssertionError):
+        check_no_secret(watched)
+
+
+def test_a_secret_in_the_name_of_a_file_is_found(watched: Path) -> None:
+    (watched / f"{SECRET}.txt").touch()
+    with pytest.raises(AssertionError):
+        check_no_secret(watched)
+
+
+def test_a_key_in_a_file_is_found(watched: Path) -> None:
+    code = "key = wv.RunKey(); import os, sys, subprocess; fork = os.fork(); fork and os.wait(); fork or wv.RunKey(); "
+    spawn = (
+        "fork and subprocess.run([sys.executable, '-c', 'import wordveil as wv; wv.RunKey()'], check=True)"
+    )
+    run(code + spawn, watched)
+    assert len((watched.parent / f"{watched.name}.keys").read_text().split()) == 3
+    check_no_keys(watched, least=3)
+    with pytest.raises(AssertionError):
+        check_no_keys(watched, least=4)
+    run("open('cache.bin', 'wb').write(b'x' + wv.RunKey().expose()[0])", watched)
+    with pytest.raises(AssertionError):
+        check_no_keys(watched)
+
+
+@pytest.mark.parametrize("answers", [["a", "a"], ["a", TEXT], ["a", f"b {SECRET}"], ["a"]])
+def test_equal_and_unchanged_answers_are_found(answers: list[str]) -> None:
+    check_distinct(["a", "b"])
+    with pytest.raises(AssertionError):
+        check_distinct(answers)
+
+
+def test_a_pickled_key_is_found(perturber: wv.Perturber) -> None:
+    check_pickle(pickle.dumps(perturber))
+    for bad in (wv.randomness.thread_stream, (wv.Policy, TEXT), (wv.Policy, b"x" * 200_000)):
+        with pytest.raises(AssertionError):
+            check_pickle(pickle.dumps(bad))
+
+
+def test_no_answer_is_likelier_than_half(perturber: wv.Perturber) -> None:
+    """What `TEXT` says. Of 20,000 draws the likeliest answer has well below half."""
+    answers = perturber(" ".join(["tea"] * 20_000)).split()
+    assert max(map(answers.count, set(answers))) < 9_000

@@ -1,0 +1,86 @@
+"""LangChain: the recipe of the example, with the real library around a model that records what it is sent."""
+
+import asyncio
+import runpy
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, ChatMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import tool
+
+import wordveil as wv
+
+from .checks import ROOT, SECRET, TEXT, check_distinct
+
+RECIPE = runpy.run_path(str(ROOT / "examples" / "prompts_langchain.py"))
+private_messages, PrivateMessages = RECIPE["private_messages"], RECIPE["PrivateMessages"]
+
+
+class Recorder(GenericFakeChatModel):  # type: ignore[misc]
+    """A model that runs elsewhere, as far as this machine can tell."""
+
+    seen: list[list[Any]]
+
+    def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+        self.seen.append([*messages])
+        return super()._generate(messages, *args, **kwargs)
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self
+
+
+def recorder(*answers: AIMessage) -> Recorder:
+    return Recorder(messages=iter(answers or [AIMessage("ok")] * 9), seen=[])
+
+
+def test_a_runnable_sends_the_same_history_again(perturber: wv.Perturber) -> None:
+    guard, model = wv.PromptGuard(perturber), recorder()
+    chain = RunnableLambda(lambda messages: private_messages(guard, messages)) | model
+    history: list[Any] = [SystemMessage("Be brief."), HumanMessage(TEXT, id=SECRET, name=SECRET)]
+    history += [chain.invoke(history), HumanMessage(TEXT)]
+    chain.invoke(history)
+    first, second = model.seen
+    assert SECRET not in repr(model.seen)
+    assert [item.content for item in second[:2]] == [item.content for item in first]
+    check_distinct([second[1].content, second[3].content])
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_an_agent_and_its_tools(asynchronous: bool, perturber: wv.Perturber) -> None:
+    @tool  # type: ignore[untyped-decorator]
+    def look_up(name: str) -> str:
+        """Look up a person."""
+        return TEXT
+
+    call = AIMessage("", tool_calls=[{"name": "look_up", "args": {"name": "tea"}, "id": "1"}])
+    model = recorder(call, AIMessage("ok"), AIMessage("ok"))
+    guard = wv.PromptGuard(perturber, ("user", "tool"))
+    agent = create_agent(model, tools=[look_up], middleware=[PrivateMessages(guard)])
+
+    def ask(messages: list[Any]) -> list[Any]:
+        state = {"messages": messages}
+        answer = asyncio.run(agent.ainvoke(state)) if asynchronous else agent.invoke(state)
+        return [*answer["messages"]]
+
+    state = ask([HumanMessage(TEXT)])
+    ask([*state, HumanMessage(TEXT)])
+    assert len(model.seen) == 3
+    assert SECRET not in repr(model.seen)
+    assert [item.type for item in model.seen[-1]] == ["human", "ai", "tool", "ai", "human"]
+    for earlier, later in zip(model.seen, model.seen[1:], strict=False):
+        assert [item.content for item in later[: len(earlier)]] == [item.content for item in earlier]
+    check_distinct(item.content for item in model.seen[-1] if item.type in ("human", "tool"))
+
+
+def test_without_the_middleware_the_model_sees_the_texts() -> None:
+    model = recorder()
+    create_agent(model).invoke({"messages": [HumanMessage(TEXT)]})
+    assert SECRET in repr(model.seen)
+
+
+def test_messages_of_other_roles_are_refused(perturber: wv.Perturber) -> None:
+    with pytest.raises(wv.ParameterError, match="role that is not known"):
+        private_messages(wv.PromptGuard(perturber), [ChatMessage(TEXT, role="human")])

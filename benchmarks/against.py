@@ -1,6 +1,8 @@
 """Is this tree slower than another commit? Alternating runs of both, and the interval of the median ratio.
 
-    python -m benchmarks.against REV [--pairs 15] [--out benchmarks/results/against.json]
+    python -m benchmarks.against REV [--pairs 15] [--python PYTHON] [--out benchmarks/results/against.json]
+
+`--python` is an interpreter with what the other commit needs, if this environment lacks some of it.
 
 Each run is a process of its own, with the code of one of the two trees, that repeats a task and prints its
 least time. Both runs of a pair follow each other, in random order. The ratio of a pair is this tree's time
@@ -69,9 +71,9 @@ print(min(times))
 """
 
 
-def measure(tree: Path, task: str) -> float:
+def measure(tree: Path, task: str, python: str) -> float:
     path = os.pathsep.join(str(tree / part) for part in ("src", "packages/wordveil-glove/src"))
-    command = [sys.executable, "-c", SCRIPT.format(task=task), str(tree)]
+    command = [python, "-c", SCRIPT.format(task=task), str(tree)]
     done = subprocess.run(
         command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=True
     )
@@ -91,6 +93,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("revision")
     parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     here = Path(__file__).resolve().parents[1]
@@ -99,11 +102,12 @@ def main() -> None:
         other = Path(folder) / "other"
         subprocess.run(["git", "clone", "--quiet", str(here), str(other)], check=True)
         subprocess.run(["git", "-C", str(other), "checkout", "--quiet", args.revision], check=True)
+        pythons = {here: sys.executable, other: args.python}
         for name, task in TASKS.items():
             ratios = []
             for _ in range(args.pairs):
                 order = random.sample([here, other], 2)
-                times = {tree: measure(tree, task) for tree in order}
+                times = {tree: measure(tree, task, pythons[tree]) for tree in order}
                 ratios.append(times[here] / times[other])
             low, high, coverage = interval(ratios)
             median = statistics.median(ratios)

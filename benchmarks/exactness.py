@@ -22,6 +22,7 @@ import wordveil as wv
 from wordveil.embedding.catalog import MAP_NAME
 from wordveil.nearest import BruteSearch, NearestSearch, SingleSearch, kernels
 from wordveil.nearest.cells import CellSearch
+from wordveil.nearest.coded_cells import MOST_CODED_DIMS, CodedCellSearch
 from wordveil.nearest.screened import ScreenedSearch
 
 FAST: dict[str, Callable[[Any], NearestSearch]] = {"float32": SingleSearch}
@@ -45,7 +46,9 @@ def main() -> None:
         for lam in (0.0, 1.0)
         for epsilon in EPSILONS
     ]
-    differences = {name: sum(row["differences"][name] for row in rows) for name in FAST}
+    differences = {
+        name: sum(row["differences"].get(name, 0) for row in rows) for name in (*FAST, "coded cells")
+    }
     queries = sum(row["queries"] for row in rows)
     record = {
         "made_by": "make verify-exact",
@@ -80,11 +83,16 @@ def spaces(queries: int) -> list[tuple[str, wv.Embedding, int]]:
     return embeddings
 
 
+def has_coded_cells(dims: int) -> bool:
+    return kernels.has_codes() and dims <= MOST_CODED_DIMS
+
+
 def compare(name: str, axes: wv.Embedding, epsilon: float, lam: float, queries: int) -> dict[str, Any]:
-    differences = dict.fromkeys(FAST, 0)
+    differences = dict.fromkeys((*FAST, "coded cells") if has_coded_cells(axes.dim) else FAST, 0)
     mechanism = wv.Mahalanobis(axes, epsilon, lam)
     places = mechanism._places[:-1]
-    oracle, fast = BruteSearch(places), {kind: search(places) for kind, search in FAST.items()}
+    kinds = FAST | ({"coded cells": CodedCellSearch} if has_coded_cells(axes.dim) else {})
+    oracle, fast = BruteSearch(places), {kind: search(places) for kind, search in kinds.items()}
     stream = wv.insecure_stream(int(epsilon))
     ids = np.random.default_rng(1).integers(0, len(axes), queries)
     for first in range(0, len(ids), BLOCK):

@@ -1,4 +1,4 @@
-"""The figure and the tables of docs/maps.md, from benchmarks/results/profiles.json.
+"""The figure of docs/maps.md, from benchmarks/results/profiles.json.
 
 python -m benchmarks.maps_figure
 """
@@ -15,11 +15,8 @@ MARKS: Final = {"nearest": "o", "closest": "s"}
 
 def main() -> None:
     rows = json.loads(RESULTS.read_text())["rows"]
-    equal = [row for row in rows if row["name"] in ("S of balanced", "balanced")]
+    equal = [row for row in rows if row["name"] in ("matched S", "balanced")]
     draw(equal)
-    print(first_table(equal))
-    print()
-    print(second_table([row for row in equal if "linkage" in row]))
 
 
 def draw(rows: list[dict[str, Any]]) -> None:
@@ -49,74 +46,10 @@ def draw(rows: list[dict[str, Any]]) -> None:
     axes.set(xlim=(0.0, 1.4 * widest), ylim=(0.0, 1.0))  # room for the labels
     axes.set_xlabel("words on sensitive topics: recognised, mean of 153 (left is safer)")
     axes.set_ylabel("content words: answers among\nthe 100 closest (up is closer)")
-    axes.set_title("At the same S, the success of the best guess (hollow: other seeds)")
+    axes.set_title("At about the same S, the success of the best guess")
     for suffix in ("png", "svg"):
         metadata = {"Date": None} if suffix == "svg" else {}
         figure.savefig(FIGURE.with_suffix(f".{suffix}"), dpi=130, metadata=metadata)
-
-
-def first_table(rows: list[dict[str, Any]]) -> str:
-    header = (
-        "space, answer", "ε", "S: running text; content; uniform", "S, by rank; words of the messages",
-        "from answers, at least",
-        "content words: cosine, near", "uniform words: cosine, near", "ε·d to the ten nearest in meaning",
-    )  # fmt: skip
-    return markdown(header, [first_row(row) for row in rows])
-
-
-def first_row(row: dict[str, Any]) -> tuple[str, ...]:
-    guessed, close = row["guessed"], row["closeness"]
-    return (
-        name(row),
-        f"{row['setting']['epsilon']:g}",
-        "; ".join(f"{guessed[group]['share']:.3f}" for group in ("tokens", "content", "uniform")),
-        f"{guessed['rank_based']['share']:.3f}; {guessed['messages']['share']:.3f}",
-        f"{row['guessed_from_answers_at_least']['share']:.3f}",
-        f"{close['content']['cosine']['share']:.3f}, {close['content']['near']['share']:.3f}",
-        f"{close['uniform']['cosine']['share']:.3f}, {close['uniform']['near']['share']:.3f}",
-        f"{row['proven']['median_to_ten_by_meaning']:.1f}",
-    )
-
-
-def second_table(rows: list[dict[str, Any]]) -> str:
-    header = (
-        "space, answer", "watched words: stay, named, largest; over 0.5",
-        "linkage by words and length: SMS, tweets", "padded: SMS, tweets",
-        "accuracy, private to private: SMS, tweets", "private to clean: SMS, tweets",
-    )  # fmt: skip
-    return markdown(header, [second_row(row) for row in rows])
-
-
-def second_row(row: dict[str, Any]) -> tuple[str, ...]:
-    words = row["watched"]
-    means = ", ".join(f"{words[key]:.3f}" for key in ("mean_unchanged", "mean_named", "mean_largest"))
-    return (
-        name(row),
-        f"{means}; {words['above_0.5']}",
-        *(
-            ", ".join(
-                f"{row['linkage'][data][padding]['by_both']['share']:.3f}" for data in ("sms", "tweets")
-            )
-            for padding in ("unpadded", "padded")
-        ),
-        *(
-            ", ".join(f"{row['learning'][data][how]['accuracy']['mean']:.3f}" for data in ("sms", "tweets"))
-            for how in ("private_to_private", "private_to_clean")
-        ),
-    )
-
-
-def name(row: dict[str, Any]) -> str:
-    setting = row["setting"]
-    lam = ", λ = 1" if setting["lam"] else ""
-    return f"{setting['space']}{lam}, `{setting['answer']}`" + (
-        " (`balanced`)" if row["name"] == "balanced" else ""
-    )
-
-
-def markdown(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [header, tuple("---" for _ in header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 if __name__ == "__main__":

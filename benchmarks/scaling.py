@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import wordveil as wv
 from wordveil.nearest.screened import ScreenedSearch
 from wordveil.nearest.threads import one_thread
-from wordveil.report.figures import svg_of
+from wordveil.report.drawing import svg_of
 from wordveil.report.plots import figure_class
 
 SIZES = (1_000, 3_000, 10_000, 33_000, 100_000, 200_000, 341_000)

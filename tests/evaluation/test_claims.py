@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from wordveil.evaluation.claims import claims, mean_interval, paper
+from wordveil.evaluation.claims import claims, mean_interval
 from wordveil.evaluation.privacy import Share
 from wordveil.evaluation.sweep import Grid, Sweep
+from wordveil.evaluation.verdicts import paper
 
 BLOCKS, SIZE = 40, 10
 NONE = Share(0.0, 0.0, 0.0)
@@ -30,31 +31,37 @@ def make_sweep(
     return Sweep(GRID, 300, np.arange(words), block, stays, distinct, NONE), sparseness
 
 
-def holds(
-    sweep: Sweep, sparseness: np.ndarray, traces: tuple[float, ...] = (300.0, 300.0)
-) -> list[bool | None]:
-    return [verdict.holds for verdict in claims(sweep, sparseness, list(traces))]
+def holds(sweep: Sweep, sparseness: np.ndarray, traces: tuple[float, ...] = (300.0, 300.0)) -> list[str]:
+    return [verdict.outcome for verdict in claims(sweep, sparseness, list(traces))]
 
 
 def test_a_true_effect_is_found() -> None:
-    assert holds(*make_sweep(10.0, sparse=5.0)) == [True] * 6
+    assert holds(*make_sweep(10.0, sparse=5.0)) == ["holds"] * 6
 
 
+@pytest.mark.slow
 def test_an_effect_that_is_not_there_is_not_found() -> None:
     verdicts = [holds(*make_sweep(0.0, shared=5.0, seed=seed)) for seed in range(100)]
     # Both one-sided tests at each of three ε at 1%/3: by chance far fewer than one in 100.
-    assert sum(row[0] is True for row in verdicts) == 0
-    assert sum(row[1] is True for row in verdicts) == 0
+    assert sum(row[0] == "holds" for row in verdicts) == 0
+    assert sum(row[1] == "holds" for row in verdicts) == 0
     # Each of 18 percentiles at 1%; only those that move beyond noise in the direction of the mean count. They
     # often do by chance, since the direction of the mean is chance too, but the claim seldom fails.
-    assert sum(row[3] is False for row in verdicts) <= 15
-    assert sum(row[4] is True for row in verdicts) <= 5  # at 1%, and only if the sparse quarter gains more
+    assert sum(row[3] == "does not hold" for row in verdicts) <= 15
+    assert sum(row[4] == "holds" for row in verdicts) <= 5  # at 1%, and only if the sparse quarter gains more
 
 
 def test_the_wrong_direction_fails() -> None:
     verdicts = claims(*make_sweep(-10.0), [300.0, 301.0])
     # The percentiles move with the means, which rise.
-    assert [verdict.holds for verdict in verdicts] == [False, False, True, True, False, False]
+    assert [verdict.outcome for verdict in verdicts] == [
+        "does not hold",
+        "does not hold",
+        "holds",
+        "holds",
+        "does not hold",
+        "does not hold",
+    ]
     assert "these go the other way: N_w at ε = 5" in verdicts[1].found
 
 
@@ -65,25 +72,50 @@ def test_a_percentile_that_moves_against_the_mean_fails() -> None:
     stays[1, 2, top] = stays[0, 2, top] + 8
     against = Sweep(GRID, 300, sweep.ids, sweep.block, stays, sweep.distinct, NONE)
     verdict = claims(against, sparseness, [300.0, 300.0])[3]
-    assert verdict.holds is False
+    assert verdict.outcome == "does not hold"
     assert "the 95th of N_w at ε = 10" in verdict.found
 
 
-def test_ends_that_were_not_measured_are_undecided() -> None:
+def of_epsilons(sweep: Sweep, epsilons: tuple[float, ...]) -> Sweep:
+    """The same sweep, as if its first ε had been these."""
+    count, grid = len(epsilons), Grid(epsilons, (0.0, 1.0))
+    return Sweep(
+        grid,
+        300,
+        sweep.ids,
+        sweep.block,
+        sweep.stays[:, 1 : 1 + count],
+        sweep.distinct[:, 1 : 1 + count],
+        NONE,
+    )
+
+
+def test_claims_about_an_epsilon_that_was_not_measured_are_left_out() -> None:
+    sweep, sparseness = make_sweep(10.0, sparse=5.0)
+    verdicts = claims(of_epsilons(sweep, (5.0, 10.0, 20.0)), sparseness, [300.0, 300.0])
+    assert [verdict.outcome for verdict in verdicts] == ["holds"] * 5
+    assert not any("goes to 0" in verdict.claim for verdict in verdicts)
+    # Between the paper's ε the claims are about those that were measured.
+    verdicts = claims(of_epsilons(sweep, (6.0, 12.0)), sparseness, [300.0, 300.0])
+    assert verdicts[0].claim.startswith("at ε = 6, 12, N_w falls")
+    assert [verdict.outcome for verdict in verdicts] == ["holds"] * 5
+    # Far from them only what depends on no ε is left.
+    verdicts = claims(of_epsilons(sweep, (100.0, 200.0)), sparseness, [])
+    assert [verdict.claim for verdict in verdicts] == ["words in sparse regions gain most"]
+
+
+def test_ends_that_the_paper_has_too_are_judged() -> None:
     sweep, sparseness = make_sweep(10.0)
-    grid = Grid((5.0, 10.0, 20.0), (0.0, 1.0))
-    middle = Sweep(grid, 300, sweep.ids, sweep.block, sweep.stays[:, 1:4], sweep.distinct[:, 1:4], NONE)
-    verdict = claims(middle, sparseness, [300.0, 300.0])[2]
-    assert verdict.holds is None
-    assert "below 5" in verdict.claim
     wide = Sweep(GRID, 300, sweep.ids, sweep.block, sweep.stays[:, [0, 1, 2, 3, 3]], sweep.distinct, NONE)
-    assert claims(wide, sparseness, [300.0, 300.0])[2].holds is False
+    verdict = claims(wide, sparseness, [300.0, 300.0])[2]
+    assert verdict.outcome == "does not hold"
+    assert "below 5%" in verdict.claim
 
 
 def test_steps_within_noise_are_not_called_monotone() -> None:
     sweep, sparseness = make_sweep(0.0, shared=5.0)
     verdict = claims(sweep, sparseness, [300.0, 300.0])[1]
-    assert verdict.holds is None
+    assert verdict.outcome == "undecided"
     assert "of 6 steps are within noise" in verdict.found
 
 
@@ -91,10 +123,17 @@ def test_what_cannot_be_tested_is_undecided() -> None:
     sweep, sparseness = make_sweep(10.0)
     one_block = Sweep(GRID, 300, sweep.ids, np.zeros_like(sweep.block), sweep.stays, sweep.distinct, NONE)
     verdicts = claims(one_block, sparseness, [300.0, 300.0])
-    assert [verdict.holds for verdict in verdicts] == [None, None, True, None, None, True]
+    assert [verdict.outcome for verdict in verdicts] == [
+        "undecided",
+        "undecided",
+        "holds",
+        "undecided",
+        "undecided",
+        "holds",
+    ]
     assert str(verdicts[0]).startswith("undecided: ")
     still = Sweep(GRID, 300, sweep.ids, sweep.block, sweep.stays[[0, 0]], sweep.distinct[[0, 0]], NONE)
-    assert claims(still, sparseness, [300.0, 300.0])[3].holds is None
+    assert claims(still, sparseness, [300.0, 300.0])[3].outcome == "undecided"
 
 
 def test_intervals_by_blocks_are_honest_where_words_are_not_independent() -> None:

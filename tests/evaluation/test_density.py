@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import wordveil as wv
-from wordveil.evaluation.density import neighbour_distances, text_density
+from wordveil.evaluation.text_density import neighbour_distances, text_density
 
 EMB = wv.Embedding(["a", "b", "c", "d"], [[0.0, 0.0], [1.0, 0.0], [10.0, 0.0], [14.0, 0.0]], public=True)
 

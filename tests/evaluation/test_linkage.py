@@ -253,13 +253,13 @@ def test_every_choice_of_texts_is_equally_likely(same: wv.Perturber) -> None:
 
 def test_no_more_texts_are_held_than_are_compared(same: wv.Perturber) -> None:
     size = 100_000
-    texts: Iterator[str] = (f"tea {'.' * size}" for _ in range(80))
+    texts: Iterator[str] = (f"tea {'.' * size}" for _ in range(400))
     measured(same, ["tea", "call me"])  # what the first call alone needs
     tracemalloc.start()
     measure_linkage(same, texts, most=5, stream=wv.insecure_stream(SEED))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 20 * size  # all of them: 80 × size
+    assert peak < 200 * size  # all of them: 400 × size; cutting the 5 into words takes most of it
 
 
 def test_20000_texts_need_little_memory_and_time() -> None:

@@ -1,4 +1,8 @@
+"""Classifiers learn from private text: scores, splits, estimators of one's own, and what is kept."""
+
+import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -6,30 +10,55 @@ import numpy as np
 import pytest
 
 import wordveil as wv
-from wordveil.evaluation import classifiers
+from wordveil.evaluation import classifiers, make_grid, utility
 from wordveil.evaluation.classifiers import Fits, classify
-from wordveil.evaluation.datasets import LabelledTexts, load_labelled
+from wordveil.evaluation.datasets import LabelledTexts
+from wordveil.evaluation.scores import interval_of, p_not_better, scores_of
 from wordveil.evaluation.student import half_width
-from wordveil.evaluation.utility import OVERLAP, Utility, UtilityGrid, _split, utility, utility_claims
+from wordveil.evaluation.utility_experiment import OVERLAP, random_split
 
 SPAM = ["free money win now", "win free prize now", "money prize free call", "call now free win"]
 HAM = ["see you at home", "dinner at home tonight", "are you home", "see you tonight at dinner"]
+TOPICS = {
+    "ABBR": "what does the letters abbreviation stand for",
+    "DESC": "why is the definition of meaning",
+    "ENTY": "which animal colour food sport",
+    "HUM": "who was the president actor singer",
+    "LOC": "where is the city country river",
+    "NUM": "how many years miles dollars",
+}
 
 
 def data(copies: int = 15) -> LabelledTexts:
-    return LabelledTexts(
-        "synthetic", (SPAM + HAM) * copies, ([True] * 4 + [False] * 4) * copies, "spam", "ham"
-    )
+    return LabelledTexts("synthetic", (SPAM + HAM) * copies, (["spam"] * 4 + ["ham"] * 4) * copies)
+
+
+def questions(copies: int = 12) -> LabelledTexts:
+    """Six classes, as in TREC, one of them rare."""
+    rows = [
+        (f"{words} {other}", topic)
+        for other in ("today", "now", "here")
+        for topic, words in TOPICS.items()
+        for _ in range(copies if topic != "ABBR" else 2)
+    ]
+    return LabelledTexts("questions", [text for text, _ in rows], [topic for _, topic in rows])
+
+
+@pytest.fixture(scope="module")
+def space(glove: wv.Embedding) -> wv.Embedding:
+    return glove.project(25)
 
 
 @pytest.mark.parametrize("name", ["fasttext", "bow", "embeddings"])
 def test_each_classifier_learns_what_is_easy(name: Any, glove: wv.Embedding) -> None:
-    easy = data()
-    test = ["free prize money", "you are at home", ""]
-    predicted = classify(name, easy.texts, np.array(easy.labels), test, glove, Fits())
-    assert predicted[:2].tolist() == [True, False]
-    assert predicted.dtype == bool
-    assert len(predicted) == 3
+    for easy, tests in (
+        (data(), ["free prize money", "you are at home", ""]),
+        (questions(80), ["who actor", "how many", ""]),
+    ):
+        (predicted,) = classify(name, easy.texts, easy.codes, [tests], glove, Fits())
+        expected = {"synthetic": ["spam", "ham"], "questions": ["HUM", "NUM"]}[easy.name]
+        assert [easy.classes[code] for code in predicted[:2]] == expected
+        assert 0 <= predicted[2] < len(easy.classes)
 
 
 def test_a_fit_that_ends_with_a_nan_is_repeated_and_counted(tmp_path: Path) -> None:
@@ -37,159 +66,167 @@ def test_a_fit_that_ends_with_a_nan_is_repeated_and_counted(tmp_path: Path) -> N
     count = tmp_path / "count"
     script = (
         "import sys; from pathlib import Path; p = Path(sys.argv[1]); n = len(p.read_text()) if p.exists() else 0; "
-        "p.write_text('x' * (n + 1)); n >= 3 or sys.exit(3); print('10', end='')"
+        "p.write_text('x' * (n + 1)); n >= 3 or sys.exit(3); print('1', '0', '-1')"
     )
     fits = Fits()
-    assert classifiers._fit_and_predict([sys.executable, "-c", script, str(count)], b"", fits).tolist() == [
-        True,
-        False,
-    ]
+    predicted = classifiers._fit_and_predict([sys.executable, "-c", script, str(count)], b"", fits)
+    assert predicted.tolist() == [1, 0, -1]
     assert fits.failed == 3
     for code in (3, 1):
         with pytest.raises(wv.MachineError, match="could not be fitted"):
             classifiers._fit_and_predict([sys.executable, "-c", f"raise SystemExit({code})"], b"", Fits())
 
 
-def test_little_noise_keeps_accuracy_and_much_noise_does_not(glove: wv.Embedding) -> None:
-    grid = UtilityGrid((0.5, 200.0), (0.0, 1.0), repetitions=4)
-    result = utility(data(), glove.project(25), grid)
-    assert result.scores.shape == (2, 2, 4, 6)
-    accuracy = result.scores[..., 0].mean(axis=2)
-    assert (accuracy[:, 1] == 1.0).all()
-    assert (accuracy[:, 0] < 0.8).all()
-    assert (result.clean == 1.0).all()
-    rises, same = utility_claims(result)
-    assert rises.holds
-    assert same.holds is not False
-    again = utility(data(), glove.project(25), grid)
-    assert (again.scores == result.scores).all()
-    clean = utility(data(), glove.project(25), UtilityGrid((0.5,), (1.0,), 2, test="clean"))
-    assert clean.scores.shape == (1, 1, 2, 6)
+def accuracy(result: wv.evaluation.UtilityResult, tested_on: str) -> dict[float | None, float]:
+    return {
+        row["epsilon"]: row["mean"]
+        for row in result.rows()
+        if row["statistic"] == "accuracy" and row["tested_on"] == tested_on
+    }
 
 
-def test_a_difference_between_lams_is_found() -> None:
-    random = np.random.default_rng(1)
-    scores = 0.8 + 0.01 * random.normal(size=(2, 2, 8, 6))
-    scores[1] += 0.1
-    grid = UtilityGrid((1.0, 5.0), (0.0, 1.0), 8)
-    clean = np.full((8, 6), 0.95)
-    verdicts = utility_claims(Utility(grid, scores, clean, 0.6), ("spam", "ham"))
-    assert [verdict.holds for verdict in verdicts[1:]] == [False, False, False]
-    assert "recall of spam" in verdicts[2].claim
-    verdicts = utility_claims(Utility(grid, scores + 0.2, clean, 0.6), ("spam", "ham"))
-    assert [verdict.holds for verdict in verdicts[2:]] == [True, True]
-    scores[1] = scores[0] + 0.1  # the same in every repetition, so without any variance
-    assert utility_claims(Utility(grid, scores, clean, 0.6))[1].holds is False
+def test_little_noise_keeps_accuracy_and_much_noise_does_not(space: wv.Embedding) -> None:
+    grid = make_grid(space, [0.5, 200.0], [0.0, 1.0])
+    result = utility(data(), grid, repetitions=4, cache=False)
+    for kind in ("private", "clean"):
+        assert accuracy(result, kind)[200.0] == 1.0
+        assert accuracy(result, kind)[0.5] < 0.8
+    assert accuracy(result, "clean")[None] == 1.0
+    rises, same = result.verdicts()[:2]
+    assert rises.outcome == "holds"
+    assert rises.claim.endswith("tested on private text")
+    assert same.outcome != "does not hold"
+    assert len(result.verdicts()) == 4
+    again = utility(data(), reversed(grid), repetitions=4, cache=False)
+    assert sorted(map(json.dumps, again.rows())) == sorted(map(json.dumps, result.rows()))
+    assert wv.evaluation.result_from_dict(json.loads(json.dumps(result.to_dict()))) == result
 
 
-def test_a_difference_of_a_lam_in_the_middle_is_found() -> None:
-    scores = 0.8 + 0.001 * np.random.default_rng(1).normal(size=(3, 1, 8, 6))
-    grid = UtilityGrid((5.0,), (0.0, 0.5, 1.0), 8)
-    assert utility_claims(Utility(grid, scores, np.full((8, 6), 0.95), 0.6))[1].holds is True
-    scores[1] -= 0.1
-    assert utility_claims(Utility(grid, scores, np.full((8, 6), 0.95), 0.6))[1].holds is False
+def test_six_classes(space: wv.Embedding) -> None:
+    result = utility(questions(), make_grid(space, [100.0], [0.0]), repetitions=3, cache=False)
+    rows = [row for row in result.rows() if row["mechanism"] is not None]
+    assert {row["label"] for row in rows} == {None, *TOPICS}
+    assert {row["statistic"] for row in rows if row["label"]} == {"precision", "recall", "f1"}
+    (private,) = (row for row in rows if row["statistic"] == "accuracy" and row["tested_on"] == "private")
+    assert private["mean"] > 0.9
+    assert private["majority"] == pytest.approx(36 / 186, abs=0.02)
+    assert private["chance"] == pytest.approx(1 / 6)
+    assert private["p_majority"] < 0.001
+    assert all(0.0 <= row["low"] <= row["mean"] <= row["high"] <= 1.0 for row in rows)
+    frame = result.to_frame()
+    assert list(frame.columns) == list(rows[0])
+    assert len(frame) == (4 + 3 * 6) * 3
 
 
-def test_wide_intervals_are_undecided() -> None:
-    scores = 0.8 + 0.1 * np.random.default_rng(1).normal(size=(2, 1, 3, 6))
-    result = Utility(UtilityGrid((5.0,), (0.0, 1.0), 3), scores, np.full((3, 6), 0.95), 0.6)
-    assert utility_claims(result)[1].holds is None
+def test_a_fixed_split_is_kept_and_its_intervals_count_the_tested_records(space: wv.Embedding) -> None:
+    train, test = (SPAM + HAM) * 10, ["free prize", "at home", "money now", "you see me"] * 5
+    labels, truth = (["spam"] * 4 + ["ham"] * 4) * 10, ["spam", "ham", "spam", "ham"] * 5
+    grid = make_grid(space, [100.0], [0.0])
+    result = utility((train, labels), grid, test=(test, truth), repetitions=1, name="fixed", cache=False)
+    assert result.settings["split"] == "fixed"
+    assert result.settings["tested_records"] == 20
+    (row,) = (r for r in result.rows() if r["statistic"] == "accuracy" and r["tested_on"] == "private")
+    assert row["low"] is not None  # one repetition is enough where records are resampled
+    rare = LabelledTexts("rare", [*train, "a"], [*labels, "once"], [False] * 80 + [True])
+    assert utility(rare, grid, repetitions=1, cache=False).settings["labels"] == ["ham", "once", "spam"]
 
 
-def test_a_classifier_that_has_not_learnt_decides_nothing() -> None:
-    grid = UtilityGrid((1.0, 5.0), (0.0, 1.0), 3)
-    result = Utility(grid, np.full((2, 2, 3, 6), 0.866), np.full((3, 6), 0.866), 0.866)
-    verdicts = utility_claims(result, ("spam", "ham"))
-    assert [verdict.holds for verdict in verdicts] == [None] * 4
-    assert "does not beat the more frequent label (0.866)" in verdicts[0].found
+def test_an_estimator_of_ones_own(space: wv.Embedding) -> None:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.naive_bayes import MultinomialNB
+    from sklearn.pipeline import make_pipeline
+
+    own = make_pipeline(TfidfVectorizer(), MultinomialNB())
+    result = utility(data(), make_grid(space, [200.0], [0.0]), classifier=own, repetitions=2, cache=False)
+    assert result.settings["classifier"] == "TfidfVectorizer, MultinomialNB"
+    assert accuracy(result, "private")[200.0] == 1.0
+    assert not hasattr(own[0], "vocabulary_")  # a copy was fitted
 
 
-def test_what_cannot_be_tested_is_undecided() -> None:
-    for shape, grid in (
-        ((1, 2, 8, 6), UtilityGrid((1.0, 5.0), (0.0,), 8)),
-        ((2, 2, 2, 6), UtilityGrid((1.0, 5.0), (0.0, 1.0), 2)),
-    ):
-        result = Utility(grid, np.full(shape, 0.5), np.full((shape[2], 6), 0.9), 0.6)
-        assert utility_claims(result)[1].holds is None
-    grid = UtilityGrid((1.0,), (0.0, 1.0), 8)
-    single = Utility(grid, np.full((2, 1, 8, 6), 0.5), np.full((8, 6), 0.9), 0.6)
-    assert utility_claims(single)[0].holds is None
+class Wrong:
+    """Predicts a label that does not exist."""
+
+    def fit(self, texts: list[str], labels: Any) -> "Wrong":
+        return self
+
+    def predict(self, texts: list[str]) -> Any:
+        return np.full(len(texts), 7)
+
+
+def test_errors_of_an_estimator_show_no_text(space: wv.Embedding, check_sealed: Any) -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    grid = make_grid(space, [200.0], [0.0])
+    secret = LabelledTexts("mine", ["zanzibar", "boston"] * 4, ["1", "0"] * 4)
+    with pytest.raises(wv.ParameterError, match=r"can't learn from texts \(ValueError\)") as caught:
+        utility(secret, grid, classifier=LogisticRegression(), repetitions=1, cache=False)
+    check_sealed(caught.value, "zanzibar")
+    with pytest.raises(wv.ParameterError, match="one of the labels"):
+        utility(secret, grid, classifier=Wrong(), repetitions=1, cache=False)
+    for bad in ("svm", LogisticRegression, 7):
+        with pytest.raises(wv.ParameterError, match="'classifier' parameter"):
+            utility(secret, grid, classifier=bad, repetitions=1, cache=False)
 
 
 def test_splits_are_stratified() -> None:
-    labels = np.array([True] * 30 + [False] * 70)
-    train, test = _split(labels, 3, 0)
-    assert sorted([*train, *test]) == list(range(100))
-    assert (labels[train].sum(), len(train)) == (21, 70)
+    codes = np.array([1] * 30 + [0] * 70 + [2] * 2)
+    train, test = random_split(codes, 3, 0)
+    assert sorted([*train, *test]) == list(range(102))
+    assert np.bincount(codes[train]).tolist() == [49, 21, 1]
     for other in ((4, 0), (3, 1), (0, 3)):
-        assert not (train[:20] == _split(labels, *other)[0][:20]).all()
+        assert not (train[:20] == random_split(codes, *other)[0][:20]).all()
 
 
-def test_the_two_data_sets_of_the_paper_are_recognised(tmp_path: Path) -> None:
-    (tmp_path / "sms.tsv").write_text('ham\tsee "you\nspam\twin, now\nham\tok\n' * 4)
-    sms = load_labelled(tmp_path / "sms.tsv")
-    assert (sms.texts[:3], sms.labels[:3]) == (['see "you', "win, now", "ok"], [False, True, False])
-    assert sms.positive == "spam"
-    rows = '1,,,"fire, now",1\n2,,,lovely day,0\n' * 4
-    (tmp_path / "t.csv").write_text(f"id,keyword,location,text,target\n{rows}")
-    tweets = load_labelled(tmp_path / "t.csv")
-    assert (tweets.texts[:2], tweets.labels[:2]) == (["fire, now", "lovely day"], [True, False])
-    assert tweets.positive == "1"
-    (tmp_path / "any.jsonl").write_text('{"m": "a", "y": 0}\n{"m": "b", "y": 1}\n{"m": null, "y": 0}\n' * 4)
-    other = load_labelled(tmp_path / "any.jsonl", "m", "y")
-    assert (other.texts[:3], other.labels[:3], other.positive) == (["a", "b", ""], [False, True, False], "1")
-    assert load_labelled(tmp_path / "any.jsonl", "m", "y", "0").labels[:3] == [True, False, True]
-
-
-@pytest.mark.parametrize(
-    ("content", "options", "message"),
-    [
-        ("a,b\n1,2\n", {}, "which columns hold text and label"),
-        ("a,b\nx,1\ny,1\n", {"text": "a", "label": "b"}, "must have two labels. It has 1"),
-        (
-            "a,b\n" + "x,1\ny,2\n" * 4,
-            {"text": "a", "label": "b", "positive": "3"},
-            "no record has the positive label",
-        ),
-        ("a,b\nx,1\ny,2\n", {"text": "a", "label": "b"}, "at least 4 records of each label"),
-        ("a,b\nx,1\ny,\n", {"text": "a", "label": "b"}, "row 2: has no label"),
-        ("a,b\n" + f"x,{'y' * 41}\ny,2\n" * 4, {"text": "a", "label": "b"}, "longer than 40 letters"),
-        ("a,b\nx,1\ny,2\n", {"text": "aa", "label": "b"}, "has no column 'aa'"),
-    ],
-)
-def test_bad_data(content: str, options: dict[str, str], message: str, tmp_path: Path) -> None:
-    (tmp_path / "in.csv").write_text(content)
-    with pytest.raises(wv.WordveilError, match=message):
-        load_labelled(tmp_path / "in.csv", **options)  # type: ignore[arg-type]  # only texts
-
-
-def test_real_data(real_data: Path) -> None:
-    sms, tweets = load_labelled(real_data / "sms-spam.tsv"), load_labelled(real_data / "disaster-tweets.csv")
-    assert (len(sms.texts), sum(sms.labels)) == (5574, 747)
-    assert len(tweets.texts) == 7613
-    assert 0.42 < sum(tweets.labels) / 7613 < 0.44
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"repetitions": 0},
-        {"epsilons": (2.0, 1.0)},
-        {"epsilons": (-1.0,)},
-        {"lams": (2.0,)},
-        {"lams": ()},
-        {"seed": -1},
-    ],
-)
-def test_grids_are_checked(bad: dict[str, Any]) -> None:
-    with pytest.raises(wv.ParameterError):
-        UtilityGrid(**{"epsilons": (1.0,), "lams": (0.0,)} | bad)
-
-
-def test_texts_without_words_to_learn_from(glove: wv.Embedding) -> None:
-    empty = LabelledTexts("synthetic", ["?!"] * 8, [True] * 4 + [False] * 4, "1", "0")
+def test_texts_without_words_to_learn_from(space: wv.Embedding) -> None:
+    empty = LabelledTexts("synthetic", ["?!"] * 8, ["1"] * 4 + ["0"] * 4)
     with pytest.raises(wv.FormatError, match="contain no words"):
-        utility(empty, glove, UtilityGrid((1.0,), (0.0,), 2))
+        utility(empty, make_grid(space, [1.0], [0.0]), repetitions=2, cache=False)
+
+
+@pytest.mark.parametrize("bad", [{"repetitions": 0}, {"seed": -1}, {"tested_on": ()}, {"tested_on": ("x",)}])
+def test_parameters_are_checked(space: wv.Embedding, bad: dict[str, Any]) -> None:
+    with pytest.raises(wv.ParameterError):
+        utility(data(), make_grid(space, [1.0], [0.0]), cache=False, **bad)
+
+
+def test_scores_against_scikit_learn() -> None:
+    from sklearn.metrics import precision_recall_fscore_support
+
+    random = np.random.default_rng(4)
+    true, predicted = random.integers(0, 5, 200), random.integers(0, 6, 200)
+    matrix = np.zeros((6, 6), dtype=np.int64)
+    np.add.at(matrix, (true, predicted), 1)
+    scores = scores_of(matrix)
+    by_label = precision_recall_fscore_support(true, predicted, labels=range(6), zero_division=0)
+    assert scores[4:] == pytest.approx(np.concatenate(by_label[:3]))
+    of_those_that_occur = precision_recall_fscore_support(
+        true, predicted, labels=range(5), average="macro", zero_division=0
+    )
+    assert scores[1:4] == pytest.approx(of_those_that_occur[:3])
+
+
+def simulated(random: Any, share: float, majority: int = 536, others: int = 464) -> Any:
+    """The confusion matrix of a classifier that answers "others" for that share of either label's records."""
+    wrong, right = random.binomial(majority, share), random.binomial(others, share)
+    return np.array([[[majority - wrong, wrong], [others - right, right]]])
+
+
+def test_a_classifier_as_good_as_the_majority_is_rarely_called_better() -> None:
+    """α = 5%, n = 500 simulated classifiers each: none that knows nothing, most that know something."""
+    random = np.random.default_rng(1)
+    nothing = [p_not_better(simulated(random, share), 0) for share in (0.1, 0.5, 0.9) for _ in range(167)]
+    assert np.mean(np.array(nothing) < 0.05) <= 0.07
+    # As many records are won as lost: the hardest case, in which exactly 5% should be below.
+    even = []
+    for _ in range(500):
+        won = random.binomial(100, 0.5)
+        even.append(p_not_better(np.array([[[436 + won, 100 - won], [464 - won, won]]]), 0))
+    assert np.mean(np.array(even) < 0.05) <= 0.07
+    better = []
+    for _ in range(100):
+        wrong, right = random.binomial(536, 0.1), random.binomial(464, 0.2)
+        better.append(p_not_better(np.array([[[536 - wrong, wrong], [464 - right, right]]]), 0))
+    assert np.mean(np.array(better) < 0.05) > 0.8
 
 
 def test_intervals_are_honest_where_repetitions_share_the_data() -> None:
@@ -206,3 +243,19 @@ def test_intervals_are_honest_where_repetitions_share_the_data() -> None:
         uncorrected += abs(accuracies.mean() - 0.8) <= half_width(accuracies)
     assert 0.92 <= corrected / 400 <= 0.98
     assert uncorrected / 400 < 0.9
+
+
+def test_intervals_of_a_fixed_split_are_honest() -> None:
+    """The interval from resampled records contains the true accuracy in at least 90% of 200 cases."""
+
+    def cases() -> Iterator[bool]:
+        for seed in range(200):
+            random = np.random.default_rng(seed)
+            right = random.binomial(150, 0.8, 2)
+            matrix = np.array([[[right[0], 150 - right[0]], [150 - right[1], right[1]]]])
+            low, high = interval_of(matrix, scores_of(matrix), None)[0]
+            assert low is not None
+            assert high is not None
+            yield low <= 0.8 <= high
+
+    assert np.mean(list(cases())) >= 0.9

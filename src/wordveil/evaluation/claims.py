@@ -4,26 +4,24 @@ Tests use the means of blocks, which are independent. The words of a block share
 independent would understate the variance of a mean many times over.
 """
 
-import json
 import math
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from itertools import product
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.evaluation.student import deviation_of, half_width, p_positive
 from wordveil.evaluation.sweep import Sweep
+from wordveil.evaluation.verdicts import DOES_NOT_HOLD, HOLDS, UNDECIDED, Verdict, decided, paper
 from wordveil.rounding import at_least, at_most
 
-__all__ = ["PERCENTILES", "Interval", "Verdict", "claims", "mean_interval", "paper"]
+__all__ = ["PERCENTILES", "Interval", "claims", "mean_interval"]
 
 _LEVEL: Final = 0.01  # of each claim; divided by the number of its tests
 _MIN_BLOCKS: Final = 30  # fewer block means are too few for Student's t, whose tails assume normal means
-_MIDDLE: Final = (5.0, 10.0, 20.0)  # the paper's ε without its ends, where all words change or none does
+_MIDDLE: Final = (5.0, 20.0)  # the paper's ε without its ends, where all words change or none does
 _MAX_SHOWN: Final = 3  # steps within noise that are listed; a grid of the paper's size has up to 24
 _NEAR_ZERO: Final = 5.0  # percent; the paper's N_w at ε = 1 is below 0.2
 _NEAR_ALL: Final = 90.0  # percent; the paper's N_w at ε = 40 is 90.6 or more
@@ -32,30 +30,6 @@ _EQUAL_TRACES: Final = 1e-9  # relative: far above rounding in float64, far belo
 _PAPER_DRAWS: Final = 100  # in the paper's rule for intervals
 PERCENTILES: Final = (5, 50, 95)
 """Percentiles over words, as in the paper's figures."""
-
-
-@cache
-def paper() -> dict[str, Any]:
-    """Return the paper's numbers, to compare ours with."""
-    values: dict[str, Any] = json.loads((files("wordveil.evaluation") / "paper.json").read_text("utf-8"))
-    return values
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A claim, whether it holds here (None if undecided), and the numbers behind that.
-
-    Its fields are the keys of a claim in the JSON of a result.
-    """
-
-    claim: str
-    holds: bool | None
-    found: str
-
-    def __str__(self) -> str:
-        """Return the verdict for a terminal, with its numbers on a second line."""
-        word = {True: "holds", False: "FAILS", None: "undecided"}[self.holds]
-        return f"{word}: {self.claim}\n       {self.found}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +56,7 @@ def mean_interval(sweep: Sweep, values: NDArray[np.float64]) -> Interval:
 
 
 def claims(sweep: Sweep, sparseness: NDArray[np.float64], traces: list[float]) -> list[Verdict]:
-    """Return the verdict on each claim of the paper.
+    """Return the verdict on each claim of the paper, except those about an ε that was not measured.
 
     Parameters
     ----------
@@ -91,27 +65,23 @@ def claims(sweep: Sweep, sparseness: NDArray[np.float64], traces: list[float]) -
     sparseness : array
         The distance of each of its words to the nearest neighbour.
     traces : list of float
-        The trace of A for each λ.
+        The trace of A for each λ; empty if the mechanism adds other noise.
     """
-    middle = [i for i, epsilon in enumerate(sweep.grid.epsilons) if epsilon in _MIDDLE]
-    return [
-        _changes(sweep, middle),
-        _monotone(sweep, middle),
-        _ends(sweep),
-        _percentiles(sweep, middle),
-        _sparse_gain(sweep, sparseness),
-        _scale(traces),
-    ]
+    low, high = _MIDDLE
+    middle = [i for i, epsilon in enumerate(sweep.grid.epsilons) if low <= epsilon <= high]
+    verdicts = [_changes(sweep, middle), _monotone(sweep, middle)] if middle else []
+    verdicts += [verdict for verdict in (_ends(sweep),) if verdict is not None]
+    verdicts += [_percentiles(sweep, middle)] if middle else []
+    verdicts.append(_sparse_gain(sweep, sparseness))
+    return [*verdicts, _scale(traces)] if traces else verdicts
 
 
 def _epsilon_list(sweep: Sweep, middle: list[int]) -> str:
     return ", ".join(f"{sweep.grid.epsilons[index]:g}" for index in middle)
 
 
-def _why_undecided(sweep: Sweep, middle: list[int]) -> str:
+def _why_undecided(sweep: Sweep) -> str:
     """Return why the sweep can't decide a claim, or an empty string if it can."""
-    if not middle:
-        return "none of ε = 5, 10, 20 was measured"
     if int(sweep.block.max()) + 1 < _MIN_BLOCKS:
         return f"fewer than {_MIN_BLOCKS} blocks of words"
     return ""
@@ -120,11 +90,11 @@ def _why_undecided(sweep: Sweep, middle: list[int]) -> str:
 def _changes(sweep: Sweep, middle: list[int]) -> Verdict:
     low, high = sweep.grid.lams[0], sweep.grid.lams[-1]
     claim = (
-        f"at ε = {_epsilon_list(sweep, middle) or '5, 10, 20'}, N_w falls and S_w rises from λ = {low:g} to "
+        f"at ε = {_epsilon_list(sweep, middle)}, N_w falls and S_w rises from λ = {low:g} to "
         f"λ = {high:g}, significantly"
     )
-    if reason := _why_undecided(sweep, middle):
-        return Verdict(claim, None, reason)
+    if reason := _why_undecided(sweep):
+        return Verdict(claim, UNDECIDED, reason)
     holds, lines = True, []
     for index in middle:
         fall = sweep.block_means(sweep.n_w[0, index] - sweep.n_w[-1, index])
@@ -132,10 +102,10 @@ def _changes(sweep: Sweep, middle: list[int]) -> Verdict:
         p = max(p_positive(fall), p_positive(rise))
         holds &= p < _LEVEL / len(middle)
         lines.append(
-            f"ε = {sweep.grid.epsilons[index]:g}: N_w {-fall.mean():+.1f}, S_w {rise.mean():+.1f} "
-            f"(p {_format_p(p)})"
+            f"ε = {sweep.grid.epsilons[index]:g}: N_w {-fall.mean():+.1f} percentage points, "
+            f"S_w {rise.mean():+.1f} answers in {sweep.grid.draws} draws (p {_format_p(p)})"
         )
-    return Verdict(claim, holds, "; ".join(lines))
+    return Verdict(claim, decided(holds), "; ".join(lines))
 
 
 def _format_p(value: float) -> str:
@@ -144,11 +114,9 @@ def _format_p(value: float) -> str:
 
 def _monotone(sweep: Sweep, middle: list[int]) -> Verdict:
     """Test every step of λ: the claim holds if all are significant, and fails if one goes the other way."""
-    claim = (
-        f"at ε = {_epsilon_list(sweep, middle) or '5, 10, 20'}, N_w falls and S_w rises with every step of λ"
-    )
-    if reason := _why_undecided(sweep, middle):
-        return Verdict(claim, None, reason)
+    claim = f"at ε = {_epsilon_list(sweep, middle)}, N_w falls and S_w rises with every step of λ"
+    if reason := _why_undecided(sweep):
+        return Verdict(claim, UNDECIDED, reason)
     lams = sweep.grid.lams
     wrong: list[str] = []
     unclear: list[str] = []
@@ -169,38 +137,37 @@ def _monotone(sweep: Sweep, middle: list[int]) -> Verdict:
             elif p_positive(means) >= _LEVEL / tests:
                 unclear.append(step_name)
     if wrong:
-        return Verdict(claim, False, f"these go the other way: {'; '.join(wrong)}")
+        return Verdict(claim, DOES_NOT_HOLD, f"these go the other way: {'; '.join(wrong)}")
     if unclear:
         shown = "; ".join(unclear[:_MAX_SHOWN]) + ("; …" if len(unclear) > _MAX_SHOWN else "")
-        return Verdict(claim, None, f"{len(unclear)} of {tests} steps are within noise: {shown}")
-    return Verdict(claim, True, f"all {tests} steps do, significantly")
+        return Verdict(claim, UNDECIDED, f"{len(unclear)} of {tests} steps are within noise: {shown}")
+    return Verdict(claim, HOLDS, f"all {tests} steps do, significantly")
 
 
-def _ends(sweep: Sweep) -> Verdict:
+def _ends(sweep: Sweep) -> Verdict | None:
+    """Judge the ends; None if they are neither decisive nor as far out as the paper's."""
+    low, high = sweep.grid.epsilons[0], sweep.grid.epsilons[-1]
     first, last = sweep.n_w[:, 0].mean(axis=1), sweep.n_w[:, -1].mean(axis=1)
+    holds = low < high and first.max() < _NEAR_ZERO and last.min() > _NEAR_ALL
+    paper_epsilons = paper()["epsilons"]
+    if not holds and (low > paper_epsilons[0] or high < paper_epsilons[-1]):
+        return None
     evidence = (
-        f"at ε = {sweep.grid.epsilons[0]:g} N_w is at most {at_most(float(first.max()), 2)}, "
-        f"at ε = {sweep.grid.epsilons[-1]:g} at least {at_least(float(last.min()))}"
+        f"at ε = {low:g} N_w is at most {at_most(float(first.max()), 2)}%, "
+        f"at ε = {high:g} at least {at_least(float(last.min()))}%"
     )
     claim = (
-        f"N_w goes to 0 at small ε (mean below {_NEAR_ZERO:g}) "
-        f"and to 100 at large ε (mean above {_NEAR_ALL:g})"
+        f"N_w goes to 0% at small ε (mean below {_NEAR_ZERO:g}%) "
+        f"and to 100% at large ε (mean above {_NEAR_ALL:g}%)"
     )
-    if len(sweep.grid.epsilons) < 2:
-        return Verdict(claim, None, "only one ε was measured")
-    low, high = sweep.grid.epsilons[0], sweep.grid.epsilons[-1]
-    if first.max() < _NEAR_ZERO and last.min() > _NEAR_ALL:
-        return Verdict(claim, True, evidence)
-    paper_epsilons = paper()["epsilons"]
-    covers_paper = low <= paper_epsilons[0] and high >= paper_epsilons[-1]
-    return Verdict(claim, False if covers_paper else None, evidence)
+    return Verdict(claim, decided(bool(holds)), evidence)
 
 
 def _percentiles(sweep: Sweep, middle: list[int]) -> Verdict:
     """Compare the direction of percentiles with that of means, where a bootstrap over blocks shows one."""
     claim = "the 5th, 50th and 95th percentiles over words move the same way as the means"
-    if reason := _why_undecided(sweep, middle):
-        return Verdict(claim, None, reason)
+    if reason := _why_undecided(sweep):
+        return Verdict(claim, UNDECIDED, reason)
     wrong, moved, within_noise = [], 0, 0
     for index, (name, values) in product(middle, {"N_w": sweep.n_w, "S_w": sweep.s_w}.items()):
         direction = np.sign((values[-1, index] - values[0, index]).mean())
@@ -214,8 +181,8 @@ def _percentiles(sweep: Sweep, middle: list[int]) -> Verdict:
                 within_noise += 1
     evidence = f"{moved} do beyond noise, {within_noise} move only within it"
     if wrong:
-        return Verdict(claim, False, f"not {', '.join(wrong)}; {evidence}")
-    return Verdict(claim, True if moved else None, evidence)
+        return Verdict(claim, DOES_NOT_HOLD, f"not {', '.join(wrong)}; {evidence}")
+    return Verdict(claim, HOLDS if moved else UNDECIDED, evidence)
 
 
 def _bootstrap(sweep: Sweep, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -251,17 +218,17 @@ def _sparse_gain(sweep: Sweep, sparseness: NDArray[np.float64]) -> Verdict:
         if len(sparse_gain) and len(dense_gain):
             differences.append(sparse_gain.mean() - dense_gain.mean())
     if len(differences) < _MIN_BLOCKS:
-        return Verdict(claim, None, f"fewer than {_MIN_BLOCKS} blocks have both sparse and dense words")
+        return Verdict(claim, UNDECIDED, f"fewer than {_MIN_BLOCKS} blocks have both sparse and dense words")
     sparse, dense = gain[is_sparse].mean(), gain[is_dense].mean()
     p = p_positive(np.array(differences))
     evidence = (
-        f"at ε = {sweep.grid.epsilons[index]:g} N_w falls by {sparse:.1f} in the sparsest quarter of the "
-        f"words and by {dense:.1f} in the densest (p {_format_p(p)})"
+        f"at ε = {sweep.grid.epsilons[index]:g} N_w falls by {sparse:.1f} percentage points in the sparsest "
+        f"quarter of the words and by {dense:.1f} in the densest (p {_format_p(p)})"
     )
-    return Verdict(claim, bool(sparse > dense and p < _LEVEL), evidence)
+    return Verdict(claim, decided(sparse > dense and p < _LEVEL), evidence)
 
 
 def _scale(traces: list[float]) -> Verdict:
     spread = max(traces) / min(traces) - 1.0
     evidence = f"E‖Z‖₂² = (m + 1)·trace(A)/ε², and trace(A) differs by {spread:.1e} between the λ"
-    return Verdict("the scale of the noise is the same at every λ", spread < _EQUAL_TRACES, evidence)
+    return Verdict("the scale of the noise is the same at every λ", decided(spread < _EQUAL_TRACES), evidence)

@@ -2,9 +2,14 @@
 
 import codecs
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from wordveil.errors import FormatError, ParameterError, sealed
 from wordveil.tables import Layout, open_table
@@ -13,32 +18,89 @@ from wordveil.tables.files import recognised
 
 __all__ = ["LabelledTexts", "PaperDataset", "load_labelled", "recognise_dataset"]
 
-_MIN_RECORDS: Final = 4  # per label: three to learn from and one to test on
+_MIN_RECORDS: Final = 2  # per label, if the split is random: one to learn from and one to test on
 _MAX_LABEL_LENGTH: Final = 40  # labels are printed, so a text column named by mistake must be refused
+_MAX_LABELS: Final = 1000  # as above; each label is a row of the tables
 _HEAD_BYTES: Final = 4096  # one page of a file: more than enough for the first line of either data set
 _SMS_LABELS: Final = (b"ham\t", b"spam\t")
 _TWEET_COLUMNS: Final = b"id,keyword,location,text,target"
+_DIGESTS: Final = {
+    "sms": "7d039a24a6083ed9ef0f806ebad56bbb976e3aeb8de05669173bfdc4996c239d",
+    "tweets": "61111c6dc31eaffa34d1e1fa62e2395325c9bc3b38bba1941a5f1ed9b3fa60df",
+}
+_TRAIN: Final = ("train", "training")
+_TEST: Final = ("test", "testing")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LabelledTexts:
-    """Texts with one of two labels each; `positive` is the label that precision and recall are about."""
+    """Texts with one label each.
+
+    Parameters
+    ----------
+    name : str
+        What to call the data.
+    texts, labels : lists of str
+        One of each per record.
+    is_test : list of bool, optional
+        A fixed split: which records a classifier is tested on. By default splits are random.
+    positive : str
+        The label that the paper's precision and recall are about; empty if it is none of the paper's data.
+    paper_name : str
+        "sms" or "tweets" for a data set of the paper.
+
+    Examples
+    --------
+    >>> LabelledTexts("mine", ["good film", "bad film"] * 2, ["1", "0"] * 2).classes
+    ('0', '1')
+    """
 
     name: str
-    texts: list[str]
-    labels: list[bool]
-    positive: str
-    other: str
+    texts: list[str] = field(repr=False)
+    labels: list[str] = field(repr=False)
+    is_test: list[bool] | None = field(default=None, repr=False)
+    positive: str = ""
+    paper_name: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.texts) != len(self.labels) or len(self.texts) != len(self.is_test or self.texts):
+            raise ParameterError("Labelled texts must have as many labels as texts.")
+        _check_labels(self.name, Counter(self.labels), is_random=self.is_test is None)
+        if self.is_test is not None:
+            learnt = {label for label, test in zip(self.labels, self.is_test, strict=True) if not test}
+            if len(learnt) < 2 or not any(self.is_test):
+                raise FormatError(
+                    f"{self.name}: there must be two labels to learn from, and a record to test on."
+                )
+        if self.positive and self.positive not in self.labels:
+            raise ParameterError(
+                f"{self.name}: no record has the positive label. Hint: --positive names one of the labels."
+            )
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """The different labels, in alphabetical order."""
+        return tuple(sorted(set(self.labels)))
+
+    @cached_property
+    def codes(self) -> NDArray[np.int64]:
+        """The label of each record, as its place among the classes."""
+        places = {label: place for place, label in enumerate(self.classes)}
+        return np.array([places[label] for label in self.labels], dtype=np.int64)
 
 
 class PaperDataset(NamedTuple):
-    """A data set of the paper: its name in the paper's tables, and how its file is laid out."""
+    """A data set of the paper: its name in the paper's tables, and how its file is laid out.
+
+    `sha256` is the digest of the file that the documented numbers come from.
+    """
 
     name: str
     layout: Layout
     text: str
     label: str
     positive: str
+    sha256: str
 
 
 def recognise_dataset(path: Path) -> PaperDataset | None:
@@ -48,70 +110,126 @@ def recognise_dataset(path: Path) -> PaperDataset | None:
     with path.open("rb") as file:
         head = decompressed(file, compression, str(path)).read(_HEAD_BYTES).removeprefix(codecs.BOM_UTF8)
     if head.startswith(_SMS_LABELS):
-        return PaperDataset("sms", Layout("tsv", header=False, quotes=False), "2", "1", "spam")
+        return PaperDataset(
+            "sms", Layout("tsv", header=False, quotes=False), "2", "1", "spam", _DIGESTS["sms"]
+        )
     if head.startswith(_TWEET_COLUMNS):
-        return PaperDataset("tweets", Layout("csv"), "text", "target", "1")
+        return PaperDataset("tweets", Layout("csv"), "text", "target", "1", _DIGESTS["tweets"])
     return None
 
 
 @sealed
 def load_labelled(
-    path: Path,
+    path: str | Path,
     text: str | None = None,
     label: str | None = None,
     positive: str | None = None,
     layout: Layout = Layout(),
+    *,
+    test_path: str | Path | None = None,
+    split: str | None = None,
 ) -> LabelledTexts:
-    """Return the labelled texts of a file.
+    """Return the labelled texts of a file: CSV, TSV, JSON Lines or Parquet.
 
     The SMS Spam Collection (`label<TAB>text`, no header; spam is positive) and the disaster tweets of Kaggle
-    (`id,keyword,location,text,target`; 1 is positive) are recognised by their content. For any other CSV, TSV
-    or JSON Lines file, name the columns; the rarer label is positive unless `positive` says otherwise. With a
-    `layout` other than the default one, the content is not looked at.
+    (`id,keyword,location,text,target`; 1 is positive) are recognised by their content. For any other file,
+    name the columns. With a `layout` other than the default one, the content is not looked at.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    text, label : str
+        The columns.
+    positive : str, optional
+        The label that the paper's precision and recall are about.
+    layout : Layout
+        How the file is laid out.
+    test_path : path, optional
+        A second file of the same layout, with the records to test on.
+    split : str, optional
+        A column that says "train" or "test" for each record. Records with another value are left out.
     """
+    path = Path(path)
     dataset = recognise_dataset(path) if layout == Layout() else None
     if dataset is not None:
         layout, text, label = dataset.layout, text or dataset.text, label or dataset.label
         positive = positive or dataset.positive
     if text is None or label is None:
         raise ParameterError(f"{path}: which columns hold text and label? Hint: --text and --label.")
-    return _read(path, layout, text, label, positive)
+    if test_path is not None and split is not None:
+        raise ParameterError("--test-file and --split-column are two ways to say the same. Hint: use one.")
+    records = _read(path, layout, text, label, split)
+    is_test = None
+    if split is not None:
+        records, is_test = _parts(path, records)
+    if test_path is not None:
+        tested = _read(Path(test_path), layout, text, label, None)
+        is_test = [False] * len(records.texts) + [True] * len(tested.texts)
+        records = _Records(records.texts + tested.texts, records.labels + tested.labels, [])
+    name = "" if dataset is None else dataset.name
+    data = LabelledTexts(str(path), records.texts, records.labels, is_test, positive or "", name)
+    return replace(data, name=path.name.split(".")[0])
 
 
-def _read(path: Path, layout: Layout, text: str, label: str, positive: str | None) -> LabelledTexts:
+class _Records(NamedTuple):
+    texts: list[str]
+    labels: list[str]
+    parts: list[str]
+
+
+def _read(path: Path, layout: Layout, text: str, label: str, split: str | None) -> _Records:
     file_layout, compression = recognised(path, layout)
-    table_format = file_layout.find_format()
-    if table_format.typed or not table_format.has_columns:  # no labels that can be read as text
-        raise FormatError(f"{path}: labelled texts must be CSV, TSV or JSON Lines.")
+    if not file_layout.find_format().has_columns:
+        raise FormatError(f"{path}: labelled texts must be CSV, TSV, JSON Lines or Parquet.")
+    kept = [label] if split is None else [label, split]
+    records = _Records([], [], [])
     with (
         path.open("rb") as file,
-        open_table(file, str(path), file_layout, text, label, compression=compression) as table,
+        open_table(file, str(path), file_layout, text, kept, compression=compression) as table,
     ):
-        texts: list[str] = []
-        labels: list[str] = []
         for chunk in table.chunks():
-            texts += [value or "" for value in chunk.texts[text]]
-            labels += [value or "" for value in table.values(chunk, label)]
-    if "" in labels:
-        raise FormatError(f"{path}, row {labels.index('') + 1}: has no label. Hint: leave such rows out.")
-    positive, other = _choose_positive(path, Counter(labels), positive)
-    return LabelledTexts(path.stem, texts, [value == positive for value in labels], positive, other)
+            records.texts.extend(value or "" for value in chunk.texts[text])
+            records.labels.extend(value or "" for value in table.values(chunk, label))
+            if split is not None:
+                records.parts.extend(value or "" for value in table.values(chunk, split))
+    if "" in records.labels:
+        row = records.labels.index("") + 1
+        raise FormatError(f"{path}, row {row}: has no label. Hint: leave such rows out.")
+    return records
 
 
-def _choose_positive(path: Path, counts: Counter[str], positive: str | None) -> tuple[str, str]:
-    """Return the positive label, by default the rarer one, and the other label."""
-    rarer_first = sorted(counts, key=lambda label: counts[label])
-    if len(rarer_first) != 2:
-        raise FormatError(f"{path}: must have two labels. It has {len(rarer_first)}.")
-    if max(map(len, rarer_first)) > _MAX_LABEL_LENGTH:
+def _parts(path: Path, records: _Records) -> tuple[_Records, list[bool]]:
+    """Return the records to learn from and to test on, and which are to be tested on."""
+    parts = [part.strip().lower() for part in records.parts]
+    chosen = [row for row, part in enumerate(parts) if part in (*_TRAIN, *_TEST)]
+    if not any(parts[row] in _TRAIN for row in chosen) or not any(parts[row] in _TEST for row in chosen):
         raise FormatError(
-            f"{path}: a label is longer than {_MAX_LABEL_LENGTH} letters. Hint: is it the text?"
+            f"{path}: the split column must hold both 'train' and 'test'. Hint: or name a --test-file."
         )
-    if counts[rarer_first[0]] < _MIN_RECORDS:
-        raise FormatError(f"{path}: must have at least {_MIN_RECORDS} records of each label.")
-    positive = rarer_first[0] if positive is None else positive
-    if positive not in rarer_first:
-        raise ParameterError(
-            f"{path}: no record has the positive label. Hint: --positive names one of the two."
+    texts, labels = ([values[row] for row in chosen] for values in (records.texts, records.labels))
+    return _Records(texts, labels, []), [parts[row] in _TEST for row in chosen]
+
+
+def _check_labels(name: str, counts: Counter[str], *, is_random: bool) -> None:
+    if len(counts) < 2:
+        raise FormatError(f"{name}: must have at least two labels. It has {len(counts)}.")
+    if max(map(len, counts)) > _MAX_LABEL_LENGTH:
+        raise FormatError(
+            f"{name}: a label is longer than {_MAX_LABEL_LENGTH} letters. Hint: is it the text?"
         )
-    return positive, rarer_first[1 - rarer_first.index(positive)]
+    if len(counts) > _MAX_LABELS:
+        raise FormatError(f"{name}: has over {_MAX_LABELS:,} labels. Hint: is it the right column?")
+    if is_random and min(counts.values()) < _MIN_RECORDS:
+        raise FormatError(
+            f"{name}: must have at least {_MIN_RECORDS} records of each label. Hint: leave out rare labels, "
+            "or name a fixed split."
+        )
+
+
+def as_labelled(data: "LabelledTexts | tuple[Sequence[str], Sequence[object]]", name: str) -> LabelledTexts:
+    """Return labelled texts from a pair of texts and labels."""
+    if isinstance(data, LabelledTexts):
+        return data
+    texts, labels = data
+    return LabelledTexts(name, [str(text) for text in texts], [str(label) for label in labels])

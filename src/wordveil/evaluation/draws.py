@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 
 from wordveil.embedding import Embedding
 from wordveil.evaluation.grid import Grid
-from wordveil.evaluation.privacy import Share, clopper_pearson
+from wordveil.evaluation.mechanism_draws import Counts, Floats, Ints, WordTable
+from wordveil.intervals import Share, clopper_pearson
+from wordveil.mechanisms.places import first_equals, places_of
 from wordveil.metric import Metric
 from wordveil.nearest import AutomaticSearch
+from wordveil.noise import draw_directions, draw_radii
+from wordveil.randomness import insecure_key
 
 __all__ = ["Counts", "Floats", "Ints", "Table"]
 
-# Words that share directions. Larger blocks spread the cost of a matrix product over more words, but leave
-# fewer independent block means: 263 for the 33,752 words of the default vocabulary.
-_LARGEST_BLOCK: Final = 128
 # One list of candidates serves a whole block if it has at most a 20th of the vocabulary, else each word gets
 # its own. Those are used below a third of the vocabulary: gathering scattered entries is slower than
 # reading all of them in order. Both affect speed only.
@@ -38,61 +39,29 @@ _PIECE: Final = 512  # draws at once: bounds memory to 70 MB per thread at the d
 _SAMPLE_BLOCK: Final = 1 << 30  # numbers of the blocks of the sample, far above those of any sweep
 _SAMPLE: Final = 50_000  # draws compared with the exact search; no difference then means below 1 in 10,000
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Counts = NDArray[np.uint16]
 
-
-class Table:
-    """The vocabulary in the eigenbasis, centred, and the draws of a block of its words.
+class Table(WordTable):
+    """The places of the mechanism, centred, and the draws of a block of words.
 
     The mechanism answers with the first of several equal vectors, so only the first is stored here.
     """
 
-    kind = ""
-    largest_block = _LARGEST_BLOCK
-
-    @staticmethod
-    def threads(workers: int) -> int:
-        """Return how many threads draw blocks."""
-        return workers
-
     def __init__(self, embedding: Embedding, grid: Grid) -> None:
-        embedding.verify()
-        self._grid = grid
-        metrics = [Metric.from_embedding(embedding, lam) for lam in grid.lams]
-        firsts: dict[bytes, int] = {}
-        places = [
-            firsts.setdefault(vector.tobytes(), len(firsts)) for vector in embedding.vectors + np.float32(0.0)
-        ]
-        self._place = np.array(places)
-        self._first = np.full(len(firsts), len(places))
-        np.minimum.at(self._first, self._place, np.arange(len(places)))
-        exact = embedding.vectors[self._first].astype(np.float64) @ metrics[0].axes
-        self._exact = exact - exact.mean(axis=0)
+        super().__init__(grid)
+        self._first, self._place = np.unique(first_equals(embedding), return_inverse=True)
+        places = places_of(embedding)
+        self._exact = places[self._first] - places[-1]
         self._rows = self._exact.astype(np.float32)
         self._squares = np.einsum("ij,ij->i", self._exact, self._exact)
         self._tiny = _TINY * float(self._squares.max())
-        self._roots = [np.sqrt(metric.scales) for metric in metrics]
-
-    def block(self, ids: Ints, number: int) -> tuple[Counts, Counts]:
-        """Return how often each word of a block stayed, and how many answers it had, at every setting."""
-        grid = self._grid
-        shape = len(grid.lams), len(grid.epsilons), len(ids)
-        stays, distinct = np.empty(shape, np.uint16), np.empty(shape, np.uint16)
-        for lam, epsilon, answers in self._answers(ids, number, grid.draws):
-            stays[lam, epsilon] = np.count_nonzero(answers == ids[:, None], axis=1)
-            for word, row in enumerate(answers):
-                _, counts = np.unique(row, return_counts=True)
-                distinct[lam, epsilon, word] = np.count_nonzero(counts / grid.draws >= grid.eta)
-        return stays, distinct
+        self._roots = [np.sqrt(Metric.from_embedding(embedding, lam).scales) for lam in grid.lams]
+        self._key = insecure_key(grid.seed)  # the words are public
 
     def _draws(self, ids: Ints, number: int, draws: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the directions of a block, and the radii of its words for ε = 1."""
-        random = np.random.default_rng([self._grid.seed, 2, number])
-        normals = random.standard_normal((draws, self._rows.shape[1]))
-        directions = normals / np.linalg.norm(normals, axis=1, keepdims=True)
-        return directions, random.standard_gamma(self._rows.shape[1], (len(ids), draws))
+        stream, dim = self._key.stream("sweep", number), self._rows.shape[1]
+        directions = draw_directions(dim, draws, stream)
+        return directions, draw_radii(dim, len(ids) * draws, stream).reshape(len(ids), draws)
 
     def _answers(self, ids: Ints, number: int, draws: int) -> Iterator[tuple[int, int, Ints]]:
         """Yield the answers to that many draws of the words of a block, (words, draws), at each setting."""
@@ -128,8 +97,8 @@ class Table:
         sample = ids[np.unique(np.linspace(0, len(ids) - 1, min(words, len(ids))).astype(np.int64))]
         search = AutomaticSearch(self._exact)
         wrong = total = 0
-        for start in range(0, len(sample), _LARGEST_BLOCK):
-            block, number = sample[start : start + _LARGEST_BLOCK], _SAMPLE_BLOCK + start
+        for start in range(0, len(sample), self.largest_block):
+            block, number = sample[start : start + self.largest_block], _SAMPLE_BLOCK + start
             for points, answers in self._sample(block, number, draws):
                 nearest = search.nearest(points)
                 wrong += int(np.count_nonzero(self._first[nearest] != answers))

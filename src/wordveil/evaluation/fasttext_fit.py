@@ -1,7 +1,8 @@
 """Fits fastText's classifier in a process of its own: python -m wordveil.evaluation.fasttext_fit < TEXTS.
 
 Some fits stop with a NaN because the library does not clear its memory; a process of its own can be given
-cleared memory. Prints 1 or 0 for each text to classify; exits with 3 after a NaN.
+cleared memory. Prints the number of a label for each text to classify, one per line, and -1 for a text
+without known words; exits with 3 after a NaN.
 """
 
 import os
@@ -12,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-__all__ = ["NAN", "packed"]
+__all__ = ["LABEL", "NAN", "packed"]
 
+LABEL: Final = "__label__"  # what fastText expects before a label
 NAN: Final = 3  # an exit code that neither Python (1) nor a usage error (2) has
 
 
@@ -45,7 +47,8 @@ def main() -> int:
             raise
         return NAN
     predicted, _ = model.predict(test)
-    sys.stdout.write("".join("1" if labels and labels[0] == "__label__1" else "0" for labels in predicted))
+    numbers = (labels[0].removeprefix(LABEL) if labels else "-1" for labels in predicted)
+    sys.stdout.write("".join(f"{number}\n" for number in numbers))
     return 0
 
 

@@ -25,7 +25,7 @@ from wordveil.randomness import Stream, secure_stream
 from wordveil.rounding import at_least, at_most
 from wordveil.tokens import check_text
 
-__all__ = ["Linkage", "Success", "measure_linkage"]
+__all__ = ["Linkage", "Success", "counts_of", "measure_linkage", "remaining_ids", "weighted"]
 
 _TOP: Final = 10
 _LARGEST: Final = 20_000  # time grows with the square: about 4 s on one core for this many tweets
@@ -141,24 +141,24 @@ def _sample(perturber: Perturber, texts: Iterable[str | None], most: int, stream
 def _linked(perturber: Perturber, originals: list[str], private: list[str]) -> Linkage:
     """Return the result for private texts, each at the place of its original."""
     policy, width = perturber.policy, len(perturber.mechanism.embedding) + 1
-    remaining = [_remaining(perturber.tokenizer.ids(text), policy) for text in originals]
-    known = _counts(remaining, width)
-    seen = _counts([perturber.tokenizer.ids(text) for text in private], width)
+    remaining = [remaining_ids(perturber.tokenizer.ids(text), policy) for text in originals]
+    known = counts_of(remaining, width)
+    seen = counts_of([perturber.tokenizer.ids(text) for text in private], width)
     df = np.bincount(known.indices, minlength=width)
     idf = np.where(df > 0, np.log((1.0 + len(originals)) / (1.0 + df)) + 1.0, 0.0)  # df = 0: not fitted
     lengths = np.array([policy.pad_to or len(ids) for ids in remaining])
-    words, both = _ranks(_weighted(seen, idf), _weighted(known, idf), lengths)
+    words, both = _ranks(weighted(seen, idf), weighted(known, idf), lengths)
     length = np.stack([np.zeros_like(lengths), np.bincount(lengths)[lengths]])
     return Linkage(len(originals), _success(words), _success(length), _success(both))
 
 
-def _remaining(ids: list[int], policy: Policy) -> list[int]:
+def remaining_ids(ids: list[int], policy: Policy) -> list[int]:
     """Return the words of an original that the policy leaves to perturb; what a bag cuts is not known."""
     left = policy.remaining(ids)
     return left if policy.bag else left[: policy.pad_to]
 
 
-def _counts(texts: list[list[int]], width: int) -> Any:
+def counts_of(texts: list[list[int]], width: int) -> Any:
     """Return how often each text has each word, as a sparse array; unknown words are the last column."""
     columns = np.fromiter(chain.from_iterable(texts), dtype=np.int64)
     columns[columns == UNKNOWN] = width - 1
@@ -168,7 +168,7 @@ def _counts(texts: list[list[int]], width: int) -> Any:
     return counts
 
 
-def _weighted(counts: Any, idf: NDArray[np.float64]) -> Any:
+def weighted(counts: Any, idf: NDArray[np.float64]) -> Any:
     """Return counts × idf, each row scaled to length 1 unless it is zero."""
     values = counts.data * idf[counts.indices]
     row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))

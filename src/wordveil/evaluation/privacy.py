@@ -7,7 +7,7 @@ import numpy as np
 
 from wordveil.embedding import Embedding
 from wordveil.errors import UnknownNameError, check_whole
-from wordveil.evaluation.density import neighbour_distances
+from wordveil.evaluation.text_density import neighbour_distances
 from wordveil.intervals import Share, clopper_pearson
 from wordveil.mechanisms import Mechanism
 from wordveil.randomness import Stream
@@ -90,7 +90,7 @@ def typical_stay(mechanism: Mechanism, stream: Stream) -> Share:
     In a vocabulary with fewer words, all are perturbed equally often, so the choice of words adds no error.
     """
     count = len(mechanism.embedding)
-    chosen = stream.normals((count,)).argsort()[:_TYPICAL_DRAWS]  # sorting normal deviates shuffles words
+    chosen = stream.permutation(count)[:_TYPICAL_DRAWS]
     ids = np.tile(chosen, max(1, _TYPICAL_DRAWS // count))
     answers = mechanism.perturb_ids(ids, stream=stream)
     return clopper_pearson(int((answers == ids).sum()), len(ids))

@@ -6,12 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-__all__ = ["deviation_of", "half_width", "p_positive", "p_two_sided"]
+__all__ = ["deviation_of", "finite", "half_width", "p_positive", "p_two_sided"]
 
 
 def deviation_of(values: NDArray[np.float64]) -> float:
     """Return the standard deviation; 0 for a single value."""
     return float(values.std(ddof=1)) if len(values) > 1 else 0.0
+
+
+def finite(value: float) -> float | None:
+    """Return a number that JSON can hold: None in place of an infinity or a NaN."""
+    return value if math.isfinite(value) else None
 
 
 def half_width(values: NDArray[np.float64], overlap: float = 0.0) -> float:

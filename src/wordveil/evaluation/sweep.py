@@ -20,15 +20,18 @@ from wordveil.errors import ParameterError
 from wordveil.evaluation.device_sweep import DeviceTable
 from wordveil.evaluation.draws import Counts, Ints, Table
 from wordveil.evaluation.grid import Grid
+from wordveil.evaluation.mechanism_draws import MechanismTable, WordTable
 from wordveil.evaluation.privacy import Share
+from wordveil.evaluation.settings import Family
 from wordveil.evaluation.sweep_cache import load_or_draw, sweep_folder
 from wordveil.nearest.devices import has_gpu
 
-__all__ = ["Grid", "Sweep", "sweep"]
+__all__ = ["Grid", "Sweep", "block_count", "sweep", "sweep_family"]
 
 # Student's t over block means needs some 30 of them; `claims` refuses to judge below 30. More blocks would
 # give narrower intervals, and a slower sweep: each block has its own matrix products.
 _MIN_BLOCKS: Final = 32
+Watch = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +85,11 @@ def sweep(
     workers: int = 1,
     device: str = "cpu",
     cache: Path | None = None,
-    watch: Callable[[int, int], None] = lambda *_: None,
+    watch: Watch = lambda *_: None,
 ) -> Sweep:
-    """Draw every word at every setting. The words are public, so a seed may make it repeatable.
+    """Draw every word at every setting of the paper's noise, with the nearest word as the answer.
+
+    The words are public, so a seed may make it repeatable.
 
     Parameters
     ----------
@@ -97,8 +102,8 @@ def sweep(
     workers : int
         Threads.
     device : str
-        "cpu", "auto" (a GPU if there is one), or a PyTorch device (extra `cuda`). A PyTorch device also draws
-        the noise, and its draws differ from those of the CPU.
+        "cpu", "auto" (a GPU if there is one), or a PyTorch device (extra `cuda`). The draws are the same, but
+        a CPU searches in float32.
     cache : Path, optional
         A folder for finished blocks, from which a second run continues.
     watch : callable
@@ -113,10 +118,48 @@ def sweep(
     """
     if device == "auto":
         device = "cuda" if has_gpu() else "cpu"
+    table = Table(embedding, grid) if device == "cpu" else DeviceTable(embedding, grid, device)
+    return _run(table, embedding, grid, ids, workers, cache, watch)
+
+
+def sweep_family(
+    family: Family,
+    grid: Grid,
+    ids: Ints,
+    *,
+    workers: int = 1,
+    device: str = "cpu",
+    cache: Path | None = None,
+    watch: Watch = lambda *_: None,
+) -> Sweep:
+    """Draw every word with every mechanism of a family, by `perturb_ids` unless there is a shortcut.
+
+    The ε and λ of the grid are those of the family; for a mechanism without λ, or without ε, any number.
+    """
+    embedding = family.first.mechanism.embedding
+    if family.is_additive:
+        return sweep(embedding, grid, ids, workers=workers, device=device, cache=cache, watch=watch)
+    table = MechanismTable(family, grid)
+    return _run(table, embedding, grid, ids, workers, cache if table.can_be_kept else None, watch)
+
+
+def block_count(words: int) -> int:
+    """Return how many blocks a sweep over that many words has."""
+    return max(1, words // _block_size(words, WordTable.largest_block))
+
+
+def _run(
+    table: WordTable,
+    embedding: Embedding,
+    grid: Grid,
+    ids: Ints | None,
+    workers: int,
+    cache: Path | None,
+    watch: Watch,
+) -> Sweep:
     word_ids = np.arange(len(embedding)) if ids is None else np.asarray(ids, dtype=np.int64)
     if not len(word_ids) or word_ids.min() < 0 or word_ids.max() >= len(embedding):
         raise ParameterError("The words of a sweep must be some of the vocabulary.")
-    table = Table(embedding, grid) if device == "cpu" else DeviceTable(embedding, grid, device)
     order, block = _blocks(len(word_ids), grid.seed, table.largest_block)
     members = [order[block[order] == number] for number in range(int(block.max()) + 1)]
     folder = None if cache is None else sweep_folder(cache, embedding, grid, word_ids, table.kind)
@@ -128,6 +171,7 @@ def sweep(
         file = None if folder is None else folder / f"{number:05d}.npy"
         return load_or_draw(file, (*shape[:2], len(words)), grid.draws, lambda: table.block(words, number))
 
+    # An exception here, such as that of Ctrl-C, waits for the blocks in progress, which are then kept.
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(table.threads(workers)) as pool:
         for number, counts in enumerate(pool.map(block_counts, range(len(members)))):
             stays[:, :, members[number]], distinct[:, :, members[number]] = counts
@@ -135,9 +179,13 @@ def sweep(
     return Sweep(grid, embedding.dim, word_ids, block, stays, distinct, table.disagreement(word_ids))
 
 
+def _block_size(count: int, largest: int) -> int:
+    return max(1, min(largest, count // _MIN_BLOCKS))
+
+
 def _blocks(count: int, seed: int, largest: int) -> tuple[Ints, Ints]:
     """Return the words in random order, and the block of each; at least 32 blocks if words suffice."""
-    size = max(1, min(largest, count // _MIN_BLOCKS))
+    size = _block_size(count, largest)
     order = np.random.default_rng([seed, 1]).permutation(count)
     block = np.empty(count, dtype=np.int64)
     # A last, shorter block joins the one before it, so all block means have about the same weight.

@@ -10,15 +10,16 @@ from typing import Final
 
 import numpy as np
 
+from wordveil.atomic import atomic_write
 from wordveil.embedding import Embedding
-from wordveil.embedding.atomic import atomic_write
+from wordveil.errors import MachineError
 from wordveil.evaluation.draws import Counts, Ints
 from wordveil.evaluation.grid import Grid
 from wordveil.folders import user_folder
 
-__all__ = ["load_or_draw", "sweep_folder", "user_sweeps"]
+__all__ = ["chosen_cache", "load_or_draw", "sweep_folder", "user_sweeps"]
 
-_VERSION: Final = 2  # raised when the same settings give other draws, so older blocks are not read
+_VERSION: Final = 3  # raised when the same settings give other draws, so older blocks are not read
 
 
 def user_sweeps() -> Path:
@@ -26,6 +27,16 @@ def user_sweeps() -> Path:
     folder = user_folder("cache", "what was drawn") / "sweeps"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def chosen_cache(cache: Path | bool, user_cache: Callable[[], Path] = user_sweeps) -> Path | None:
+    """Return the folder to keep results in: this one, or the user's if it can be written, or none."""
+    if isinstance(cache, Path):
+        return cache
+    if cache:
+        with suppress(OSError, MachineError):
+            return user_cache()
+    return None
 
 
 def sweep_folder(cache: Path, embedding: Embedding, grid: Grid, ids: Ints, kind: str) -> Path:

@@ -18,6 +18,7 @@ __all__ = ["explain_setting", "setting_in_words"]
 
 _MANY_DIMS: Final = 50  # at equal S, 10 to 15 dimensions keep more of the text (docs/choosing.md)
 _SHOWN_WORDS: Final = 10  # of the watched words, the most exposed
+_FINGERPRINTS: Final = ("answer_prior", "answer_vectors", "block_list")  # parameters that are for machines
 
 
 def explain_setting(
@@ -172,9 +173,12 @@ def setting_in_words(setting: dict[str, Any]) -> str:
     values = ", ".join(
         f"{symbols.get(name, name)} = {f'{value:g}' if isinstance(value, float) else value}"
         for name, value in setting.items()
-        if name not in ("mechanism", "answer_prior", "answer_vectors")  # fingerprints are for machines
+        if name not in ("mechanism", *_FINGERPRINTS)
     )
-    return f"the mechanism {setting['mechanism']} with {values}" if values else str(setting["mechanism"])
+    listed = " and a block list" if "block_list" in setting else ""
+    return (
+        f"the mechanism {setting['mechanism']} with {values}{listed}" if values else str(setting["mechanism"])
+    )
 
 
 def _protected(perturber: Perturber) -> str:

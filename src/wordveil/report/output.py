@@ -1,19 +1,16 @@
-"""The files of a result: CSV, Markdown, LaTeX and JSON, each written completely or not at all."""
+"""The files of a report, each written completely or not at all."""
 
 import json
 import tempfile
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from wordveil.embedding.atomic import atomic_write
+from wordveil.atomic import atomic_write
 from wordveil.errors import ParameterError
-from wordveil.evaluation.claims import Verdict
 from wordveil.report.plots import figure_class
-from wordveil.report.tables import StatTable, facts_csv
 
-__all__ = ["check_folder", "result_json", "result_texts", "write_bytes", "write_texts"]
+__all__ = ["check_folder", "json_lines", "write_bytes"]
 
 
 def check_folder(folder: Path | None) -> None:
@@ -37,30 +34,27 @@ def write_bytes(path: Path, data: bytes, *, private: bool = False) -> Path:
     return path
 
 
-def write_texts(folder: Path, texts: dict[str, str], *, private: bool = False) -> list[Path]:
-    """Write texts under their names into a folder; return the paths."""
-    return [write_bytes(folder / name, text.encode(), private=private) for name, text in texts.items()]
+def json_lines(data: Mapping[str, Any]) -> str:
+    """Return JSON with a line for each row: small, and a changed number is one changed line.
 
-
-def result_json(
-    settings: dict[str, Any], facts: list[dict[str, Any]], verdicts: Sequence[Verdict] | None = None
-) -> str:
-    """Return a result for machines; `claims` is left out of experiments that judge none."""
-    claims = {} if verdicts is None else {"claims": [asdict(verdict) for verdict in verdicts]}
-    return json.dumps({"settings": settings, "rows": facts, **claims}, indent=2)
-
-
-def result_texts(
-    stem: str,
-    tables: Sequence[StatTable],
-    settings: dict[str, Any],
-    facts: list[dict[str, Any]],
-    verdicts: Sequence[Verdict] | None = None,
-) -> dict[str, str]:
-    """Return the texts of a result by file name, in every form except the page."""
-    return {
-        f"{stem}.csv": facts_csv(facts),
-        f"{stem}.md": "\n\n".join(table.markdown() for table in tables) + "\n",
-        f"{stem}.tex": "\n\n".join(table.latex() for table in tables) + "\n",
-        f"{stem}.json": result_json(settings, facts, verdicts),
+    Examples
+    --------
+    >>> print(json_lines({"name": "glove", "rows": [{"ε": 1, "mean": 0.5}, {"ε": 5, "mean": 0.7}]}), end="")
+    {
+     "name": "glove",
+     "rows": [
+      {"ε": 1, "mean": 0.5},
+      {"ε": 5, "mean": 0.7}
+     ]
     }
+    """
+    entries = [
+        f"{json.dumps(name, ensure_ascii=False)}: {_json_value(value)}" for name, value in data.items()
+    ]
+    return "{\n " + ",\n ".join(entries) + "\n}\n"
+
+
+def _json_value(value: Any) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n  " + ",\n  ".join(json.dumps(item, ensure_ascii=False) for item in value) + "\n ]"
+    return json.dumps(value, ensure_ascii=False)

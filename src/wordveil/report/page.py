@@ -1,112 +1,113 @@
-"""One self-contained HTML page: no network, no script; readable on a phone and on paper."""
+"""A report as one self-contained HTML page: no network, no script; readable on a phone and on paper."""
 
 import base64
-import html
-import platform
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Final
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Final
 
-from wordveil.evaluation.claims import Verdict
-from wordveil.report.tables import StatTable
+from wordveil.report.charts import Chart, describe
+from wordveil.report.styles import NARROW, page_style
+from wordveil.report.tables import StatTable, escaped, plain
 
-__all__ = ["NOT_FOR_RELEASE", "Page"]
+if TYPE_CHECKING:
+    from wordveil.report.report import Report
 
-_LIBRARIES: Final = ("wordveil", "numpy", "scipy", "scikit-learn", "fasttext-numpy2", "matplotlib")
+__all__ = ["NOT_FOR_RELEASE", "page_html"]
+
 NOT_FOR_RELEASE: Final = (
     "Computed from the texts themselves, without noise: if they are private, this page is not for release."
 )
-_STYLE: Final = """
-:root { color-scheme: light; }
-body { font: 16px/1.55 system-ui, sans-serif; margin: 0 auto; max-width: 62rem; padding: 1rem; }
-h1 { font-size: 1.6rem; line-height: 1.2; } h2 { font-size: 1.2rem; margin-top: 2rem; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; margin: 1rem 0; font-size: .9rem; }
-.title { font-weight: 600; margin: 1.2rem 0 0; } .title + .wide table { margin-top: .3rem; }
-th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #ccc; white-space: nowrap; }
-th { white-space: normal; vertical-align: bottom; }
-th:first-child, td:first-child { text-align: left; }
-figure { margin: 1.5rem 0; overflow-x: auto; }
-figure img { width: 100%; min-width: 40rem; max-width: 62rem; height: auto; }
-figcaption { font-size: .9rem; color: #444; }
-.verdict { border-left: .35rem solid #999; padding: .3rem .8rem; margin: .6rem 0; }
-.holds { border-color: #0072b2; } .fails { border-color: #d55e00; }
-.verdict b { display: block; } footer { margin-top: 3rem; font-size: .8rem; color: #555; }
-@media print { body { max-width: none; font-size: 10pt; }
-  figure, table, .verdict { break-inside: avoid; }
-  .wide, figure { overflow: visible; } figure img { min-width: 0; }
-  th, td { white-space: normal; overflow-wrap: anywhere; padding: .2rem .4rem; } }
-"""
+_MARKS: Final = {"holds": "✓", "does not hold": "✗", "undecided": "?"}
 
 
-def _versions() -> dict[str, str]:
-    """Return the versions of the libraries behind a result, as far as they are installed."""
-    versions = {}
-    for name in _LIBRARIES:
-        with suppress(PackageNotFoundError):
-            versions[name] = version(name)
-    return versions
+def page_html(report: "Report") -> str:
+    """Return the page of a report: summary, main figure, verdicts, more figures, tables, settings."""
+    title = escaped(report.title)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title}</title><style>{page_style()}</style></head><body>"
+        f'<main class="page"><h1>{title}</h1>{_contents(report)}{_summary(report)}'
+        f"{''.join(_figure(chart) for chart in report.charts[:1])}{_verdicts(report)}"
+        f"{_figures(report)}{_tables(report)}{_settings(report)}"
+        f"<footer>Rendered by wordveil {version('wordveil')}. "
+        "This page needs no network and contains no script.</footer></main></body></html>\n"
+    )
 
 
-def _plain(value: object) -> str:
-    """Return a value of the settings as text; the items of a list are separated by commas."""
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_plain, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _contents(report: "Report") -> str:
+    links = {
+        "summary": "Summary",
+        "figure-1": "Main figure" if report.charts else "",
+        "verdicts": "Verdicts" if report.verdicts else "",
+        "figure-2": "More figures" if len(report.charts) > 1 else "",
+        "settings": "Settings",
+    }
+    items = "".join(f'<li><a href="#{place}">{name}</a></li>' for place, name in links.items() if name)
+    tables = "".join(
+        f'<li><a href="#table-{number}">{escaped(table.title)}</a></li>'
+        for number, table in enumerate(report.tables, 1)
+    )
+    title = f"{len(report.tables)} table{'s'[: len(report.tables) > 1]}"
+    listed = f"<details><summary>{title}</summary><ul>{tables}</ul></details>" if tables else ""
+    return f'<nav aria-label="Contents"><ul>{items}</ul>{listed}</nav>'
 
 
-@dataclass
-class Page:
-    """A page that is filled from top to bottom."""
+def _summary(report: "Report") -> str:
+    sentences = "".join(f"<p>{escaped(sentence)}</p>" for sentence in report.summary)
+    warning = f'<p class="private">{escaped(NOT_FOR_RELEASE)}</p>' if report.is_private else ""
+    return f'<section class="summary" id="summary">{sentences}{warning}</section>'
 
-    title: str
-    parts: list[str] = field(default_factory=list)
 
-    def heading(self, text: str) -> None:
-        """Begin a section."""
-        self.parts.append(f"<h2>{html.escape(text)}</h2>")
+def _figure(chart: Chart, number: int = 1) -> str:
+    """Return both forms of a figure, embedded in the page, and what it shows in words."""
+    from wordveil.report.drawing import chart_svg
 
-    def text(self, text: str) -> None:
-        """Add a paragraph."""
-        self.parts.append(f"<p>{html.escape(text)}</p>")
+    wide, narrow = (_embedded(chart_svg(chart, narrow=is_narrow)) for is_narrow in (False, True))
+    words, caption = escaped(describe(chart)), escaped(chart.caption)
+    return (
+        f'<figure id="figure-{number}"><picture><source media="{NARROW}" srcset="{narrow}">'
+        f'<img alt="{words}" src="{wide}"></picture>'
+        f"<figcaption>{caption}<details><summary>The figure in words</summary>{words}</details></figcaption>"
+        "</figure>"
+    )
 
-    def table(self, table: StatTable) -> None:
-        """Add a table."""
-        self.parts.append(table.html())
 
-    def figure(self, svg: str, caption: str) -> None:
-        """Add an SVG, embedded in the page; a table on the page should have the same numbers."""
-        data = base64.b64encode(svg.encode()).decode()
-        text = html.escape(caption)
-        image = f'<img alt="{text}" src="data:image/svg+xml;base64,{data}">'
-        self.parts.append(f"<figure>{image}<figcaption>{text}</figcaption></figure>")
+def _embedded(svg: str) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
-    def verdicts(self, verdicts: Sequence[Verdict]) -> None:
-        """Add a section with the paper's claims, whether each holds, and why."""
-        self.heading("Does what the paper claims hold here?")
-        styles = {True: ("holds", "holds"), False: ("fails", "does not hold"), None: ("", "undecided")}
-        for verdict in verdicts:
-            style, word = styles[verdict.holds]
-            claim, evidence = html.escape(verdict.claim), html.escape(verdict.found)
-            self.parts.append(f'<div class="verdict {style}"><b>{claim}: {word}</b>{evidence}</div>')
 
-    def settings(self, facts: dict[str, Any]) -> None:
-        """Add the settings and the versions of the libraries."""
-        versions = {"Python": platform.python_version(), **_versions()}
-        rows = tuple((name, _plain(value)) for name, value in {**facts, **versions}.items())
-        self.heading("Settings and versions")
-        self.table(StatTable("", ("what", "value"), rows))
+def _figures(report: "Report") -> str:
+    figures = [_figure(chart, number) for number, chart in enumerate(report.charts[1:], 2)]
+    return f"<h2>More figures</h2>{''.join(figures)}" if figures else ""
 
-    def html(self) -> str:
-        """Return the page as HTML."""
-        today = datetime.now(UTC).date().isoformat()
-        return (
-            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>{html.escape(self.title)}</title><style>{_STYLE}</style></head><body>"
-            f"<h1>{html.escape(self.title)}</h1>{''.join(self.parts)}"
-            f"<footer>Made by wordveil on {today}. It needs no network and contains no script.</footer>"
-            "</body></html>\n"
-        )
+
+def _verdicts(report: "Report") -> str:
+    if not report.verdicts:
+        return ""
+    rows = "".join(
+        f"<tr><td>{escaped(verdict.claim)}</td>"
+        f'<td class="outcome {verdict.outcome.replace(" ", "-")}">{_MARKS[verdict.outcome]} '
+        f"{verdict.outcome}</td><td>{escaped(verdict.found)}</td></tr>"
+        for verdict in report.verdicts
+    )
+    names = "".join(f'<th scope="col">{name}</th>' for name in ("claim", "verdict", "numbers"))
+    table = f"<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>"
+    return f'<section class="verdicts" id="verdicts"><h2>Does it hold here?</h2>{table}</section>'
+
+
+def _tables(report: "Report") -> str:
+    tables = [_table(table, number) for number, table in enumerate(report.tables, 1)]
+    return f'<h2 id="tables">Tables</h2>{"".join(tables)}' if tables else ""
+
+
+def _table(table: StatTable, number: int) -> str:
+    return f'<section id="table-{number}">{table.html()}</section>'
+
+
+def _settings(report: "Report") -> str:
+    rows = "".join(
+        f"<tr><td>{escaped(name.replace('_', ' '))}</td><td>{escaped(plain(value))}</td></tr>"
+        for name, value in report.settings.items()
+    )
+    table = f"<table><tbody>{rows}</tbody></table>"
+    return f'<section class="settings" id="settings"><h2>Settings</h2>{table}</section>'

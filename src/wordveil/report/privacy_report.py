@@ -1,252 +1,204 @@
-"""The privacy experiment as tables, figures and a page."""
+"""The report of a privacy sweep: N_w and S_w over ε and λ, their percentiles, and the paper's numbers."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
-from itertools import product
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
+from wordveil.evaluation.results import PrivacyResult
+from wordveil.evaluation.verdicts import paper
+from wordveil.report.charts import Chart, Panel
+from wordveil.report.grids import Row, ends, grid_table, lines_of, name_settings, tally, values_of
+from wordveil.report.report import Report, make_report
+from wordveil.report.tables import StatTable
 
-from wordveil.evaluation.claims import PERCENTILES, Interval, Verdict, claims, mean_interval, paper
-from wordveil.evaluation.student import deviation_of
-from wordveil.evaluation.sweep import Sweep
-from wordveil.report.figures import Line, lines_figure, save_figure, svg_of
-from wordveil.report.output import result_texts, write_texts
-from wordveil.report.page import Page
-from wordveil.report.tables import StatTable, finite
-
-__all__ = ["PrivacyReport", "ProjectedSweep"]
+__all__ = ["privacy_report"]
 
 _PAPER_DRAWS: Final = 100  # S_w grows with the number of draws, so only 100 can be compared with the paper
 _BENCHMARK_DIM: Final = 300  # of the vectors in the benchmark of 2024
-_STATISTICS: Final = {"N_w": "how often a word stays, of 100", "S_w": "how many answers it has"}
+_STATISTICS: Final = ("N_w", "S_w")
+_PERCENTILES: Final = (5, 50, 95)
+_MEANINGS: Final = {
+    "N_w": "how often a word stays itself, in % of the draws; smaller is more private",
+    "S_w": "how many different answers a word has in {draws} draws; larger is more private",
+}
+_DIFFERENT: Final = (
+    "Absolute numbers are not expected to agree: N_w depends on how far apart the vectors are, and the "
+    "paper's vocabulary contains web addresses and misspellings, which are further from others."
+)
 
 
-@dataclass(frozen=True, eq=False)
-class ProjectedSweep:
-    """A sweep on one number of principal axes.
-
-    `sparseness` is the distance of each of its words to the nearest neighbour, `traces` the trace of A for
-    each λ.
-    """
-
-    sweep: Sweep
-    sparseness: NDArray[np.float64]
-    traces: list[float]
-
-    def values(self, statistic: str) -> NDArray[np.float64]:
-        """Return N_w or S_w, of shape (λ, ε, words)."""
-        return self.sweep.n_w if statistic == "N_w" else self.sweep.s_w
-
-    def verdicts(self) -> list[Verdict]:
-        """Return the verdicts on the paper's claims; none if there is only one λ."""
-        comparable = len(self.sweep.grid.lams) > 1
-        return claims(self.sweep, self.sparseness, self.traces) if comparable else []
-
-
-class PrivacyReport:
-    """The results of sweeps as in the paper: N_w and S_w, ε across, λ down, and their percentiles.
-
-    Parameters
-    ----------
-    name : str
-        Name of the vectors.
-    parts : list of ProjectedSweep
-        One sweep for each number of axes, all with the same grid; the last is compared with the paper.
-    compare : bool
-        Show the paper's numbers beside ours.
-    """
-
-    def __init__(self, name: str, parts: list[ProjectedSweep], *, compare: bool) -> None:
-        self.name, self.parts, self.compare = name, parts, compare
-        self.sweep = parts[-1].sweep
-        self.verdicts: list[Verdict] = [
-            replace(verdict, claim=verdict.claim + self._axes(part))
-            for part in parts
-            for verdict in part.verdicts()
-        ]
-
-    def _axes(self, part: ProjectedSweep, before: str = ", on ", after: str = " axes") -> str:
-        """Return the number of axes in words; nothing if there is only one sweep."""
-        return f"{before}{part.sweep.dim}{after}" if len(self.parts) > 1 else ""
-
-    def tables(self) -> list[StatTable]:
-        """Return the tables of the paper, and with `compare` the paper's own values."""
-        tables = [self._means(statistic, part) for part in self.parts for statistic in _STATISTICS]
-        tables += [self._percentiles(statistic, part) for part in self.parts for statistic in _STATISTICS]
-        if self.compare:
-            tables += [self._comparison(statistic) for statistic in _STATISTICS]
-            tables += [self._benchmark()] if self.sweep.dim == _BENCHMARK_DIM else []
-        return tables
-
-    def _header(self) -> tuple[str, ...]:
-        return ("λ", *(f"ε = {epsilon:g}" for epsilon in self.sweep.grid.epsilons))
-
-    def _means(self, statistic: str, part: ProjectedSweep) -> StatTable:
-        def cell(values: NDArray[np.float64]) -> str:
-            return f"{values.mean():.2f} ± {deviation_of(values):.2f}"
-
-        title = f"{statistic}, {_STATISTICS[statistic]}: mean ± standard deviation over words"
-        return self._table(title, statistic, part, cell)
-
-    def _percentiles(self, statistic: str, part: ProjectedSweep) -> StatTable:
-        def cell(values: NDArray[np.float64]) -> str:
-            return " / ".join(f"{level:g}" for level in np.percentile(values, PERCENTILES))
-
-        return self._table(f"{statistic}: 5th / 50th / 95th percentile over words", statistic, part, cell)
-
-    def _table(
-        self, title: str, statistic: str, part: ProjectedSweep, cell: Callable[[NDArray[np.float64]], str]
-    ) -> StatTable:
-        """Return a table with ε across and λ down; `cell` formats the values of all words at a setting."""
-        rows = tuple(
-            (f"{lam:g}", *map(cell, values))
-            for lam, values in zip(self.sweep.grid.lams, part.values(statistic), strict=True)
+@make_report.register
+def privacy_report(result: PrivacyResult) -> Report:
+    """Return the report of a sweep over public words."""
+    rows, settings = result.rows(), result.settings
+    all_dims = values_of(rows, "dims")
+    parts = [
+        _Part(
+            settings,
+            statistic,
+            [r for r in rows if (r["dims"], r["statistic"]) == (dims, statistic)],
+            all_dims,
         )
-        return StatTable(f"{title}, {self.name}{self._axes(part)}", self._header(), rows)
+        for dims in all_dims
+        for statistic in _STATISTICS
+    ]
+    last = parts[-len(_STATISTICS) :]  # on all axes, which the paper's are
+    tables = [part.means() for part in parts] + [part.percentiles() for part in parts]
+    if settings.get("compare_paper"):
+        tables += [part.comparison() for part in last]
+        tables += [_benchmark(last)] if all_dims[-1] == _BENCHMARK_DIM else []
+    return Report(
+        "privacy",
+        f"How much privacy words get: {result.name}",
+        _summary(result, last),
+        result.verdicts(),
+        [part.chart() for part in [*last, *parts[: -len(_STATISTICS)]] if values_of(part.rows, "epsilon")],
+        [*tables, _intervals(rows, settings["draws"])],
+        rows,
+        settings,
+        result.is_private,
+        result.to_dict(),
+    )
 
-    def _comparison(self, statistic: str) -> StatTable:
+
+def _summary(result: PrivacyResult, parts: Sequence["_Part"]) -> tuple[str, str, str]:
+    settings, rows = result.settings, result.rows()
+    count = len(set(name_settings(rows)))
+    n_w, s_w = ends(parts[0].rows, 1, "%"), ends(parts[1].rows, 1)
+    return (
+        f"{settings['words']:,} public words of {settings['vectors']} were drawn {settings['draws']} times "
+        f"each at {count} setting{'s'[: count > 1]} and {len(values_of(rows, 'epsilon'))} ε.",
+        f"N_w, the share of draws in which a word stays itself, goes {n_w}; S_w, the number of different "
+        f"answers in {settings['draws']} draws, goes {s_w}.",
+        f"A smaller N_w and a larger S_w are more private. {tally(result.verdicts())}",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One statistic on one number of axes."""
+
+    settings: Mapping[str, Any]
+    statistic: str
+    rows: Sequence[Row]
+    all_dims: Sequence[int]
+
+    @property
+    def place(self) -> str:
+        """The vectors, and their number of axes if there are several."""
+        dims = f", {self.rows[0]['dims']} dims" if len(self.all_dims) > 1 else ""
+        return f"{self.settings['vectors']}{dims}"
+
+    @property
+    def meaning(self) -> str:
+        """What the statistic says, with its unit."""
+        return _MEANINGS[self.statistic].format(draws=self.settings["draws"])
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether it can be compared with the paper's: S_w depends on the number of draws and on η."""
+        return self.statistic == "N_w" or (
+            self.settings["draws"] == _PAPER_DRAWS and not self.settings.get("eta")
+        )
+
+    def _table(self, what: str, cell: Callable[[Row], str], note: str = "") -> StatTable:
+        return grid_table(f"{self.statistic}: {what}, {self.place}", self.rows, cell, note=note)
+
+    def means(self) -> StatTable:
+        """Return means and standard deviations."""
+
+        def cell(row: Row) -> str:
+            return f"{row['mean']:.2f} ± {row['deviation']:.2f}"
+
+        note = f"{self.statistic} is {self.meaning}."
+        return self._table("mean ± standard deviation over words", cell, note)
+
+    def percentiles(self) -> StatTable:
+        """Return the percentiles over words."""
+
+        def cell(row: Row) -> str:
+            return " / ".join(f"{row[f'p{level}']:g}" for level in _PERCENTILES)
+
+        return self._table("5th / 50th / 95th percentile over words", cell)
+
+    def chart(self) -> Chart:
+        """Return the percentiles over words against ε: one panel per percentile, one line per setting."""
+        stem = self.statistic.lower().replace("_", "-")
+        dims = f"-{self.rows[0]['dims']}" if len(self.all_dims) > 1 else ""
+        draws = self.settings["draws"]
+        unit, most = (
+            ("% of draws", 100.0) if self.statistic == "N_w" else (f"answers in {draws} draws", draws)
+        )
+        return Chart(
+            f"{stem}-percentiles{dims}",
+            f"{self.statistic}, {self.meaning}: percentiles over words against ε, {self.place}.",
+            tuple(
+                Panel(f"{level}th percentile of words", lines_of(self.rows, f"p{level}"))
+                for level in _PERCENTILES
+            ),
+            "ε",
+            f"{self.statistic}, {unit}",
+            (0.0, float(most)),
+            decimals=0,
+        )
+
+    def comparison(self) -> StatTable:
         """Return the paper's means, with the difference of ours where both have a value."""
         paper_values = paper()
-        rows = []
-        for name, tables in paper_values["tables"].items():
-            for lam, row in zip(paper_values["lams"], tables[statistic], strict=True):
-                cells = [
-                    self._with_difference(statistic, lam, epsilon, mean)
-                    for epsilon, (mean, _) in zip(paper_values["epsilons"], row, strict=True)
-                ]
-                rows.append((f"{name}, λ = {lam:g}", *cells))
-        header = ("the paper's vectors", *(f"ε = {epsilon:g}" for epsilon in paper_values["epsilons"]))
-        axes = self._axes(self.parts[-1])
-        difference = f" (ours minus the paper's{axes})" if self._is_comparable(statistic) else ""
-        return StatTable(f"{statistic}: the paper's mean{difference}", header, tuple(rows))
-
-    def _is_comparable(self, statistic: str) -> bool:
-        """Return whether ours can be compared: S_w depends on the number of draws and on η."""
-        grid = self.sweep.grid
-        return statistic == "N_w" or (grid.draws == _PAPER_DRAWS and grid.eta == 0.0)
-
-    def _with_difference(self, statistic: str, lam: float, epsilon: float, reference: float) -> str:
-        grid = self.sweep.grid
-        if lam not in grid.lams or epsilon not in grid.epsilons or not self._is_comparable(statistic):
-            return f"{reference:.2f}"
-        values = self.parts[-1].values(statistic)
-        ours = values[grid.lams.index(lam), grid.epsilons.index(epsilon)].mean()
-        return f"{reference:.2f} ({ours - reference:+.1f})"
-
-    def _benchmark(self) -> StatTable:
-        benchmark = paper()["benchmark_2024"]
-        cells = tuple(
-            self._with_difference(statistic, 0.0, 10.0, benchmark[statistic]) for statistic in _STATISTICS
-        )
-        title = f"A later benchmark: {benchmark['what']}"
-        return StatTable(title, ("", *_STATISTICS), (("benchmark (ours minus it)", *cells),))
-
-    def figure(self, statistic: str, part: ProjectedSweep) -> Any:
-        """Return the percentiles over words against ε: one panel per percentile, one line per λ."""
-        grid = self.sweep.grid
-        panels = []
-        for percentile in PERCENTILES:
-            levels = np.percentile(part.values(statistic), percentile, axis=2)
-            lines: list[Line] = [
-                (f"λ = {lam:g}", grid.epsilons, row.tolist(), None)
-                for lam, row in zip(grid.lams, levels, strict=True)
-            ]
-            panels.append((f"{percentile}th percentile over words", lines))
-        return lines_figure(panels, "ε", [f"${statistic}$"] * len(panels), shared=True)
-
-    def facts(self) -> list[dict[str, Any]]:
-        """Return one row per statistic and setting, for machines."""
-        return [row for part in self.parts for statistic in _STATISTICS for row in _facts(part, statistic)]
-
-    def write(self, folder: Path, settings: dict[str, Any]) -> list[Path]:
-        """Write everything into a folder; return the paths."""
-        folder.mkdir(parents=True, exist_ok=True)
-        tables = self.tables()
-        texts = result_texts("privacy", tables, settings, self.facts(), self.verdicts)
-        figure_paths, figures = [], {}
-        for part in self.parts:
-            for statistic, meaning in _STATISTICS.items():
-                figure = self.figure(statistic, part)
-                stem = f"{statistic.lower().replace('_', '-')}-percentiles{self._axes(part, '-', '')}"
-                figure_paths += save_figure(figure, folder / stem)
-                figures[f"{statistic}, {meaning}, against ε{self._axes(part)}."] = figure
-        texts["privacy.html"] = self._page(tables, figures, settings)
-        return [*write_texts(folder, texts), *figure_paths]
-
-    def _page(self, tables: list[StatTable], figures: dict[str, Any], settings: dict[str, Any]) -> str:
-        page = Page(f"How much privacy words get: {self.name}")
-        page.text(
-            f"{len(self.sweep.ids):,} public words, {self.sweep.grid.draws} draws of each at every setting. "
-            "N_w is how often a word stays itself, S_w how many different answers it has: a smaller N_w and "
-            "a larger S_w are more private."
-        )
-        page.verdicts(self.verdicts)
-        if self.compare:
-            page.text(self._why_different())
-        page.heading("Tables")
-        for table in tables:
-            page.table(table)
-        page.heading("Percentiles over words")
-        for caption, figure in figures.items():
-            page.figure(svg_of(figure), caption)
-        page.heading("How precise are the means?")
-        page.table(self._intervals())
-        page.text(
-            "95% intervals. The words of a block share the directions of their noise, so ours use the means "
-            f"of {int(self.sweep.block.max()) + 1} blocks; the paper's rule is mean ± 1.96·std/√100. "
-            f"The draws use float32; the exact search has a different answer for {self.disagreement()}."
-        )
-        page.settings(settings)
-        return page.html()
-
-    def _why_different(self) -> str:
-        """Return why absolute numbers differ from the paper's."""
-        distance = self.parts[-1].sparseness.mean()
-        text = (
-            "Absolute numbers are not expected to agree: N_w depends on how far apart the vectors are. The "
-            f"mean distance of these {len(self.sweep.ids):,} words to their nearest neighbours is "
-            f"{distance:.2f} on {self.sweep.dim} axes. The paper has 28,596 words of two data sets, among "
-            "them web addresses and misspellings, which are further from others; it reports no distances."
-        )
-        if not self._is_comparable("S_w"):
-            text += f" S_w depends on the number of draws: the paper uses {_PAPER_DRAWS}, with η = 0."
-        return text
-
-    def disagreement(self) -> str:
-        """Return how often the draws of a sample differ from the exact search, in words."""
-        return "; ".join(
-            f"{part.sweep.disagreement.share:.1e} of a sample of the draws, at most "
-            f"{part.sweep.disagreement.high:.1e} (95%){self._axes(part)}"
-            for part in self.parts
-        )
-
-    def _intervals(self) -> StatTable:
-        def axes(dims: int) -> str:
-            return f", {dims} axes" if len(self.parts) > 1 else ""
-
         rows = [
-            (
-                f"{row['statistic']}, λ = {row['lam']:g}, ε = {row['epsilon']:g}" + axes(row["dims"]),
-                f"{row['mean']:.2f}",
-                "" if row["low"] is None else f"{row['low']:.2f} to {row['high']:.2f}",
-                f"{row['paper_low']:.2f} to {row['paper_high']:.2f}",
-            )
-            for row in self.facts()
+            {"vectors": name, "lam": lam, "epsilon": epsilon, "mean": mean}
+            for name, tables in paper_values["tables"].items()
+            for lam, line in zip(paper_values["lams"], tables[self.statistic], strict=True)
+            for epsilon, (mean, _) in zip(paper_values["epsilons"], line, strict=True)
         ]
-        header = ("setting", "mean", "by blocks", "by the paper's rule")
-        return StatTable("Means over words", header, tuple(rows))
-
-
-def _facts(part: ProjectedSweep, statistic: str) -> Iterator[dict[str, Any]]:
-    values, grid = part.values(statistic), part.sweep.grid
-    for (i, lam), (j, epsilon) in product(enumerate(grid.lams), enumerate(grid.epsilons)):
-        interval: Interval = mean_interval(part.sweep, values[i, j])
-        levels = np.percentile(values[i, j], PERCENTILES).tolist()
-        yield (
-            {"statistic": statistic, "dims": part.sweep.dim, "lam": lam, "epsilon": epsilon}
-            | {name: finite(value) for name, value in asdict(interval).items()}
-            | {f"p{p}": level for p, level in zip(PERCENTILES, levels, strict=True)}
+        difference = f" (ours minus it, {self.place})" if self.is_comparable else ""
+        note = _DIFFERENT
+        if not self.is_comparable:
+            note += f" S_w depends on the number of draws: the paper uses {_PAPER_DRAWS}, with η = 0."
+        title = f"{self.statistic}: the paper's mean{difference}"
+        return grid_table(
+            title, rows, lambda row: self.beside(row["lam"], row["epsilon"], row["mean"]), note=note
         )
+
+    def beside(self, lam: float, epsilon: float, reference: float) -> str:
+        """Return a reference value, and the difference of ours if there is one at the same setting."""
+        ours = [
+            row["mean"]
+            for row in self.rows
+            if (row["lam"], row["epsilon"]) == (lam, epsilon) and row.get("mechanism") in _PAPER_MECHANISMS
+        ]
+        if not ours or not self.is_comparable:
+            return f"{reference:.2f}"
+        return f"{reference:.2f} ({ours[0] - reference:+.1f})"
+
+
+_PAPER_MECHANISMS: Final = (None, "mahalanobis")
+
+
+def _benchmark(parts: Sequence[_Part]) -> StatTable:
+    benchmark = paper()["benchmark_2024"]
+    cells = tuple(part.beside(0.0, 10.0, benchmark[part.statistic]) for part in parts)
+    title = f"A later benchmark: {benchmark['what']}"
+    return StatTable(title, ("", *_STATISTICS), (("benchmark (ours minus it)", *cells),))
+
+
+def _intervals(rows: Sequence[Row], draws: int) -> StatTable:
+    def interval(row: Row, low: str, high: str) -> str:
+        most = 100.0 if row["statistic"] == "N_w" else float(draws)
+        return "" if row[low] is None else f"{max(0.0, row[low]):.2f} to {min(most, row[high]):.2f}"
+
+    lines = tuple(
+        (
+            f"{row['statistic']}, {name}" + ("" if row["epsilon"] is None else f", ε = {row['epsilon']:g}"),
+            f"{row['mean']:.2f}",
+            interval(row, "low", "high"),
+            interval(row, "paper_low", "paper_high"),
+        )
+        for name, row in zip(name_settings(rows), rows, strict=True)
+    )
+    note = (
+        "95% intervals. The words of a block share the directions of their noise, so ours use the means of "
+        "blocks; the paper's rule is mean ± 1.96·std/√100."
+    )
+    header = ("setting", "mean", "by blocks", "by the paper's rule")
+    return StatTable("How precise the means over words are", header, lines, note, is_detail=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from wordveil.block_list import BlockList
 from wordveil.embedding import Embedding
 from wordveil.errors import FormatError, MachineError, WordveilError
 from wordveil.exposure import knows, measure_exposure
@@ -39,7 +40,11 @@ def recompute(released: Released, embedding: Embedding, path: Path) -> Recompute
     chosen = {key: value for key, value in released.setting.items() if key in options}
     try:
         axes = embedding.project(dims) if isinstance(dims, int) and dims < embedding.dim else embedding
-        mechanism = make_mechanism(name, axes, released.setting.get("epsilon", 0.0), **chosen)
+        listed = BlockList.english()  # a list of somebody's own is not here, and S does not depend on it
+        blocked = listed if released.setting.get("block_list") == listed.fingerprint[:16] else None
+        mechanism = make_mechanism(
+            name, axes, released.setting.get("epsilon", 0.0), blocked=blocked, **chosen
+        )
         promise = mechanism.guarantee
     except WordveilError:  # parameters that this version does not know, or a plugin that fails
         return Recomputed()

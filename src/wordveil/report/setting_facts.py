@@ -8,18 +8,17 @@ import numpy as np
 from wordveil.attacker import guess_from_answers, guess_rate, word_exposures
 from wordveil.embedding import Embedding, load_parent
 from wordveil.errors import FormatError, MachineError
+from wordveil.evaluation.fixed_neighbours import by_meaning
 from wordveil.evaluation.privacy import reference_words, typical_stay, word_statistics
 from wordveil.exposure import Exposure, watch
 from wordveil.mechanisms import Mechanism
-from wordveil.mechanisms.answers import units_of
-from wordveil.neighbours import sample_ids
 from wordveil.perturber import Perturber
 from wordveil.prior import Prior
 from wordveil.randomness import insecure_stream
 from wordveil.tokens import split
 from wordveil.watched_words import WATCHED_WORDS
 
-__all__ = ["by_meaning", "setting_facts", "text_facts", "word_facts"]
+__all__ = ["setting_facts", "text_facts", "word_facts"]
 
 _NEIGHBOURS: Final = 5
 _BY_MEANING: Final = 10
@@ -78,19 +77,6 @@ def _parent_of(embedding: Embedding) -> Embedding | None:
     except MachineError:
         return None
     return None if parent is embedding else parent
-
-
-def by_meaning(mechanism: Mechanism) -> dict[str, Any]:
-    """Return the exponents between words and their ten nearest by cosine in the parent's vectors."""
-    units = units_of(mechanism.embedding)
-    sample = sample_ids(len(units), _SPREAD_WORDS)
-    table = units[sample] @ units.T
-    table[np.arange(len(sample)), sample] = -np.inf
-    most = min(_BY_MEANING, len(units) - 1)
-    nearest = np.argpartition(-table, most - 1, axis=1)[:, :most]
-    exponents = mechanism.guarantee.exponents(sample[:, None], nearest)
-    p5, p50, p95 = np.quantile(exponents, [0.05, 0.5, 0.95]).tolist()
-    return {"p5": p5, "p50": p50, "p95": p95, "words": len(sample), "neighbours": most}
 
 
 def word_facts(mechanism: Mechanism, word: str, draws: int, prior: Prior) -> dict[str, Any]:

@@ -5,13 +5,17 @@ import html
 import io
 import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table as RichTable
 from rich.text import Text
 
-__all__ = ["StatTable", "facts_csv", "finite"]
+from wordveil.evaluation.verdicts import Verdict
+
+__all__ = ["StatTable", "escaped", "facts_csv", "finite", "plain", "settings_table", "verdict_table"]
 
 
 def finite(value: float) -> float | None:
@@ -19,10 +23,20 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def facts_csv(facts: list[dict[str, Any]]) -> str:
-    """Return rows of facts as CSV for machines: numbers unrounded, and an empty cell for None."""
-    rows = tuple(tuple("" if value is None else str(value) for value in row.values()) for row in facts)
-    return StatTable("", tuple(facts[0]), rows).csv()
+def facts_csv(facts: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows of facts as CSV for machines: numbers unrounded, and an empty cell for None.
+
+    Examples
+    --------
+    >>> print(facts_csv([{"ε": 1.5, "score": None}, {"ε": 2.5, "label": "ham"}]))
+    ε,score,label
+    1.5,,
+    2.5,,ham
+    """
+    columns = tuple(dict.fromkeys(name for row in facts for name in row))
+    values = ((row.get(name) for name in columns) for row in facts)
+    rows = tuple(tuple("" if value is None else str(value) for value in row) for row in values)
+    return StatTable("", columns, rows).csv()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +56,20 @@ class StatTable:
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+    """What to know when reading it, written below the table."""
+    is_detail: bool = False
+    """Whether a terminal leaves it out."""
+    is_text: bool = False
+    """Whether its cells are sentences, in which lines may break."""
 
     def rich(self) -> RichTable:
         """Return the table for a terminal."""
-        table = RichTable(title=Text(self.title), title_justify="left", title_style="bold")
+        table = RichTable(
+            title=Text(self.title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
+        )
         for number, name in enumerate(self.columns):
-            table.add_column(Text(name), justify="right" if number else "left")
+            table.add_column(Text(name), justify="right" if number and not self.is_text else "left")
         for row in self.rows:
             table.add_row(*(Text(cell) for cell in row))
         return table
@@ -66,7 +88,8 @@ class StatTable:
             for row in lines
         ]
         bars = "\n".join(f"|{'|'.join(row)}|" for row in cells)
-        return f"**{self.title}**\n\n{bars}"
+        note = f"\n\n{self.note}" if self.note else ""
+        return f"**{self.title}**\n\n{bars}{note}"
 
     def latex(self) -> str:
         """Return the table as a LaTeX table (booktabs)."""
@@ -79,15 +102,81 @@ class StatTable:
         )
 
     def html(self) -> str:
-        """Return the table as HTML."""
-        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in self.columns)
+        """Return the table as HTML, in a box of its own that scrolls where the page is too narrow for it."""
+        head = "".join(f'<th scope="col">{escaped(cell)}</th>' for cell in self.columns)
         body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows
+            "<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in row) + "</tr>" for row in self.rows
         )
+        title = escaped(self.title)
+        has_long_names = any(len(row[0]) > _LONG_NAME for row in self.rows)
+        box = "scroll sentences" if self.is_text else "scroll long-names" if has_long_names else "scroll"
+        note = f'<p class="note">{escaped(self.note)}</p>' if self.note else ""
         return (
-            f'<p class="title">{html.escape(self.title)}</p><div class="wide"><table>'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+            f'<p class="title">{title}</p>{self._cue()}'
+            f'<div class="{box}" tabindex="0" role="region" aria-label="{title}"><table>'
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{note}"
         )
+
+    def _cue(self) -> str:
+        """Return a hint that the table scrolls, shown on screens that are narrower than the table."""
+        words = [max(name.split(), key=len, default="") for name in self.columns]  # lines break in names only
+        widths = [_LETTER * max(map(len, column)) for column in zip(words, *self.rows, strict=True)]
+        widths[0] = min(widths[0], _FIRST_COLUMN)
+        if self.is_text:
+            widths = [min(width, _SENTENCES) for width in widths]
+        width = _MARGIN + sum(max(_COLUMN, _PADDING + width) for width in widths)
+        screen = next((name for name, pixels in _SCREENS.items() if width > pixels), "")
+        return f'<p class="cue {screen}" aria-hidden="true">scroll sideways →</p>' if screen else ""
+
+
+def escaped(text: str) -> str:
+    r"""Return a text for HTML, in which a line never breaks at "ε = 5" or "1.5 ± 0.2".
+
+    Examples
+    --------
+    >>> escaped("a < b at ε = 5").split(" ")
+    ['a', '&lt;', 'b', 'at', 'ε\xa0=\xa05']
+    """
+    return re.sub(r" ([=±]) ", "\u00a0\\1\u00a0", html.escape(text))
+
+
+def verdict_table(verdicts: Sequence[Verdict]) -> StatTable:
+    """Return the claims, whether each holds here, and the numbers behind that."""
+    rows = tuple((verdict.claim, verdict.outcome, verdict.found) for verdict in verdicts)
+    return StatTable("Does it hold here?", ("claim", "verdict", "numbers"), rows)
+
+
+def settings_table(settings: Mapping[str, Any]) -> StatTable:
+    """Return the settings of a result, by name."""
+    rows = tuple((name.replace("_", " "), plain(value)) for name, value in settings.items())
+    return StatTable("Settings", ("what", "value"), rows)
+
+
+def plain(value: object) -> str:
+    """Return a value of the settings as text; the items of a list are separated by commas.
+
+    Examples
+    --------
+    >>> plain([0.0, 0.5]), plain({"numpy": "2.4"}), plain(None)
+    ('0, 0.5', 'numpy 2.4', 'none')
+    """
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {plain(item)}" for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(plain, value))
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+# Pixels, as the style of pages has them; a little more rather than less.
+_LETTER: Final = 7.2
+_PADDING, _MARGIN = 23.0, 32.0
+_COLUMN, _FIRST_COLUMN = 78.0, 150.0  # the narrowest column, and the widest first one on a phone
+_SENTENCES: Final = 130.0  # the narrowest column of sentences
+_LONG_NAME: Final = 14  # letters; shorter names of rows fit into one line on a phone
+# The screens on which a table that is wider than this does not fit; the next narrower ones would be too late.
+_SCREENS: Final = {"always": 960.0, "below-page": 768.0, "below-tablet": 480.0, "below-phone": 350.0}
 
 
 _SYMBOLS: Final = {

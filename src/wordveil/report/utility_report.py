@@ -1,145 +1,168 @@
-"""The utility experiment as tables, the paper's three-panel figure and a page."""
+"""The report of a utility experiment: scores of classifiers that learnt from private text."""
 
-import math
-from collections.abc import Iterator
-from itertools import product
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
 
-from wordveil.evaluation.claims import Verdict, paper
-from wordveil.evaluation.utility import Scores, Utility, interval, utility_claims
-from wordveil.report.figures import Line, lines_figure, save_figure, svg_of
-from wordveil.report.output import result_texts, write_texts
-from wordveil.report.page import NOT_FOR_RELEASE, Page
-from wordveil.report.tables import StatTable, finite
+from wordveil.evaluation.results import UtilityResult
+from wordveil.evaluation.verdicts import paper
+from wordveil.report.charts import Chart, Level, Panel
+from wordveil.report.grids import Row, ends, grid_table, lines_of, name_settings, tally, values_of
+from wordveil.report.report import Report, make_report
+from wordveil.report.tables import StatTable
 
-__all__ = ["UtilityReport"]
+__all__ = ["utility_report"]
 
-_PLOTTED: Final = ("accuracy", "precision", "recall")
+_MACRO: Final = ("macro_precision", "macro_recall", "macro_f1")
+_BY_LABEL: Final = ("precision", "recall", "f1")
+_BASELINES: Final = ("unperturbed", "majority", "chance")
+_MAX_LABELS: Final = 20  # with tables of their own; the files for machines have all of them
 _PAPER_CLASSIFIERS: Final = {"sms": "bag of words", "tweets": "fastText"}
 
 
-class UtilityReport:
-    """The scores of a classifier that learnt from private text, at every setting.
+@make_report.register
+def utility_report(result: UtilityResult) -> Report:
+    """Return the report on what classifiers learn from private text."""
+    rows = [row for row in result.rows() if row["mechanism"] is not None]
+    tested = values_of(rows, "tested_on")
+    main = Chart(
+        "accuracy",
+        f"Accuracy against ε, {result.name}. The bars are 95% intervals; the dashed lines are the classifier "
+        "on unperturbed text, always answering with the most frequent label (majority), and chance.",
+        tuple(_panel(_of(rows, "accuracy", on), f"tested on {on} text") for on in tested),
+        "ε",
+        "accuracy",
+        (0.0, 1.0),
+        decimals=2,
+    )
+    charts = [chart for on in tested if (chart := _scores_chart(rows, on)).panels]
+    tables = [
+        _score_table(part, f"{statistic.replace('_', ' ')}, {result.name}, tested on {on} text")
+        for statistic in ("accuracy", *_MACRO)
+        for on in tested
+        if (part := _of(rows, statistic, on))
+    ]
+    labels = values_of(rows, "label")[:_MAX_LABELS]
+    tables += [_label_table(rows, label, on) for label in labels for on in tested]
+    if paper_name := result.settings.get("paper"):
+        tables.append(_comparison(result, str(paper_name)))
+    return Report(
+        "utility",
+        f"How useful private text is: {result.name}",
+        _summary(result, rows, tested),
+        result.verdicts(),
+        [main, *charts],
+        tables,
+        result.rows(),
+        result.settings,
+        result.is_private,
+        result.to_dict(),
+    )
 
-    Parameters
-    ----------
-    name : str
-        Name of the data.
-    labels : pair of str
-        The label that precision and recall are about, and the other one.
-    result : Utility
-        The scores.
-    paper_name : str
-        "sms" or "tweets" if the data are one of the paper's data sets.
-    """
 
-    def __init__(self, name: str, labels: tuple[str, str], result: Utility, *, paper_name: str = "") -> None:
-        self.name, self.labels, self.result, self.paper_name = name, labels, result, paper_name
-        self.verdicts: list[Verdict] = utility_claims(result, labels if paper_name == "sms" else None)
+def _summary(result: UtilityResult, rows: Sequence[Row], tested: Sequence[str]) -> tuple[str, str, str]:
+    settings, accuracy = result.settings, [_of(rows, "accuracy", on) for on in tested]
+    count = len({*name_settings(accuracy[0])})
+    known = {"records": "{:,} texts", "classifier": "classifier: {}", "repetitions": "{} repetitions"}
+    details = ", ".join(text.format(settings[key]) for key, text in known.items() if settings.get(key))
+    ranges = "; ".join(
+        f"tested on {on} text, accuracy goes {ends(part, 2)}"
+        for on, part in zip(tested, accuracy, strict=True)
+    )
+    levels = ", ".join(f"{name} {value}" for name, value in _levels(accuracy[0][0], decimals=2))
+    return (
+        f"A classifier learnt from private text of {result.name} at {count} setting{'s'[: count > 1]} and "
+        f"{len(values_of(rows, 'epsilon'))} ε{f' ({details})' if details else ''}.",
+        f"{ranges[0].upper()}{ranges[1:]}; {levels}.",
+        tally(result.verdicts()),
+    )
 
-    def tables(self) -> list[StatTable]:
-        """Return one table per score: ε across, λ down, the unperturbed benchmark below."""
-        tables = [self._table(number, score) for number, score in enumerate(Scores._fields)]
-        return [*tables, self._comparison()] if self.paper_name else tables
 
-    def _comparison(self) -> StatTable:
-        """Return the scores on unperturbed text, for either label, beside the paper's."""
-        paper_scores = paper()["utility"][self.paper_name]
-        clean = dict(zip(Scores._fields, self.result.clean.mean(axis=0).tolist(), strict=True))
-        classifier = self.result.grid.classifier
-        rows = (
-            (
-                f"ours, {classifier}, about '{self.labels[0]}'",
-                *(f"{clean[score]:.3f}" for score in ("accuracy", "precision", "recall")),
-            ),
-            (
-                f"ours, {classifier}, about '{self.labels[1]}'",
-                *(f"{clean[score]:.3f}" for score in ("accuracy", "other_precision", "other_recall")),
-            ),
-            (
-                f"the paper's, {_PAPER_CLASSIFIERS[self.paper_name]}",
-                *(f"{paper_scores[score]:.2f}" for score in _PLOTTED),
-            ),
+def _levels(row: Row, decimals: int = 3) -> list[tuple[str, str]]:
+    """Return the baselines that stand beside every score, as text."""
+    return [(name, f"{row[name]:.{decimals}f}") for name in _BASELINES if row.get(name) is not None]
+
+
+def _of(rows: Sequence[Row], statistic: str, on: str, label: str | None = None) -> list[Row]:
+    """Return the rows of one statistic, on one kind of test text."""
+    wanted = (statistic, on, label)
+    return [
+        row
+        for row in rows
+        if (row["statistic"], row["tested_on"], row["label"]) == wanted and row["mechanism"] is not None
+    ]
+
+
+def _panel(rows: Sequence[Row], title: str) -> Panel:
+    levels = tuple(Level(name, float(rows[0][name])) for name in _BASELINES if rows[0].get(name) is not None)
+    return Panel(title, lines_of(rows, "mean", "low", "high"), levels)
+
+
+def _scores_chart(rows: Sequence[Row], on: str) -> Chart:
+    names = [name for name in _MACRO if _of(rows, name, on)]
+    return Chart(
+        f"scores-{on}",
+        f"{', '.join(names).replace('_', ' ').capitalize()} against ε, tested on {on} text. "
+        "Macro is the mean over all labels.",
+        tuple(_panel(_of(rows, name, on), name.replace("_", " ")) for name in names),
+        "ε",
+        "score",
+        (0.0, 1.0),
+        decimals=2,
+    )
+
+
+def _score_table(rows: Sequence[Row], title: str) -> StatTable:
+    has_intervals = any(row["low"] is not None for row in rows)
+    note = "± is the 95% interval over repetitions, corrected because they share data (Nadeau and Bengio)."
+    return grid_table(
+        f"{title[0].upper()}{title[1:]}",
+        rows,
+        _cell,
+        below=dict(_levels(rows[0])),
+        note=note if has_intervals else "",
+    )
+
+
+def _cell(row: Row) -> str:
+    if row["low"] is None:
+        return f"{row['mean']:.3f}"
+    # An interval ends at 0 and 1, so its longer side is the one that was not cut off.
+    return f"{row['mean']:.3f} ± {max(row['high'] - row['mean'], row['mean'] - row['low']):.3f}"
+
+
+def _label_table(rows: Sequence[Row], label: str, on: str) -> StatTable:
+    """Return precision, recall and F1 of one label."""
+    parts = {statistic: part for statistic in _BY_LABEL if (part := _of(rows, statistic, on, label))}
+    chosen = [
+        {"setting": f"{statistic}, {name}", **{key: row[key] for key in ("epsilon", "mean", "low", "high")}}
+        for statistic, part in parts.items()
+        for name, row in zip(name_settings(part), part, strict=True)
+    ]
+    below = {
+        f"{statistic}, {name}": text for statistic, part in parts.items() for name, text in _levels(part[0])
+    }
+    table = grid_table(f"Label '{label}', tested on {on} text", chosen, _cell, below=below)
+    return replace(table, is_detail=True)
+
+
+def _comparison(result: UtilityResult, paper_name: str) -> StatTable:
+    """Return the scores on unperturbed text, for either label, beside the paper's."""
+    clean = [row for row in result.rows() if row["mechanism"] is None]
+    values = {(row["statistic"], row["label"]): f"{row['mean']:.3f}" for row in clean}
+    classifier = result.settings.get("classifier", "classifier")
+    rows: list[tuple[str, ...]] = [
+        (
+            f"ours, {classifier}, about '{label}'",
+            values["accuracy", None],
+            values["precision", label],
+            values["recall", label],
         )
-        return StatTable("Unperturbed text, ours and the paper's", ("", *_PLOTTED), rows)
-
-    def _table(self, number: int, score: str) -> StatTable:
-        grid = self.result.grid
-        rows = []
-        for i, lam in enumerate(grid.lams):
-            cells = [self._cell(self.result.scores[i, j, :, number]) for j in range(len(grid.epsilons))]
-            rows.append((f"{lam:g}", *cells))
-        clean = self._cell(self.result.clean[:, number])
-        rows.append(("unperturbed", *[clean] * len(grid.epsilons)))
-        if score == "accuracy":
-            rows.append(("the more frequent label", *[f"{self.result.majority:.3f}"] * len(grid.epsilons)))
-        title = f"{score}, {self.name}, {grid.classifier}, tested on {grid.test} text"
-        return StatTable(title, ("λ", *(f"ε = {epsilon:g}" for epsilon in grid.epsilons)), tuple(rows))
-
-    def _cell(self, values: Any) -> str:
-        mean, half = interval(values)
-        return f"{mean:.3f} ± {half:.3f}" if math.isfinite(half) else f"{mean:.3f}"
-
-    def figure(self) -> Any:
-        """Return accuracy, precision and recall against ε: one line per λ, the benchmark across."""
-        grid = self.result.grid
-        panels = []
-        for score in _PLOTTED:
-            number = Scores._fields.index(score)
-            lines: list[Line] = []
-            for i, lam in enumerate(grid.lams):
-                intervals = [interval(values) for values in self.result.scores[i, :, :, number]]
-                bars = [half for _, half in intervals] if grid.repetitions > 1 else None
-                lines.append((f"λ = {lam:g}", grid.epsilons, [mean for mean, _ in intervals], bars))
-            panels.append((score, lines))
-        level = [float(self.result.clean[:, Scores._fields.index(score)].mean()) for score in _PLOTTED]
-        return lines_figure(panels, "ε", list(_PLOTTED), level=level, shares=True)
-
-    def facts(self) -> list[dict[str, Any]]:
-        """Return one row per score and setting, for machines; λ and ε are null for unperturbed text."""
-        return list(self._facts())
-
-    def _facts(self) -> Iterator[dict[str, Any]]:
-        grid = self.result.grid
-        settings = list(product(enumerate(grid.lams), enumerate(grid.epsilons)))
-        for number, score in enumerate(Scores._fields):
-            yield _fact(score, None, None, self.result.clean[:, number])
-            for (i, lam), (j, epsilon) in settings:
-                yield _fact(score, lam, epsilon, self.result.scores[i, j, :, number])
-
-    def write(self, folder: Path, settings: dict[str, Any]) -> list[Path]:
-        """Write everything into a folder; return the paths."""
-        folder.mkdir(parents=True, exist_ok=True)
-        tables, figure = self.tables(), self.figure()
-        figure_paths = save_figure(figure, folder / "utility", private=True)
-        texts = {
-            "utility.html": self._page(tables, figure, settings),
-            **result_texts("utility", tables, settings, self.facts(), self.verdicts),
-        }
-        return [*write_texts(folder, texts, private=True), *figure_paths]
-
-    def _page(self, tables: list[StatTable], figure: Any, settings: dict[str, Any]) -> str:
-        grid = self.result.grid
-        page = Page(f"How useful private text is: {self.name}")
-        page.text(
-            f"A classifier ({grid.classifier}) learns from 70% of the texts, perturbed, and is tested on the "
-            f"other 30%, {grid.test}; {grid.repetitions} repetitions. ± is the 95% interval over them, "
-            "widened because they share data (Nadeau and Bengio). Precision, recall and f1 are about the "
-            f"label '{self.labels[0]}', other_precision and other_recall about '{self.labels[1]}'."
-        )
-        if grid.classifier == "fasttext":
-            page.text(f"Fits that ended with a NaN and were repeated: {self.result.failed_fits}.")
-        page.text(NOT_FOR_RELEASE)
-        page.verdicts(self.verdicts)
-        page.figure(svg_of(figure), "Scores against ε; the grey line is the classifier on unperturbed text.")
-        page.heading("Tables")
-        for table in tables:
-            page.table(table)
-        page.settings(settings)
-        return page.html()
-
-
-def _fact(score: str, lam: float | None, epsilon: float | None, values: Any) -> dict[str, Any]:
-    mean, half = interval(values)
-    return {"score": score, "lam": lam, "epsilon": epsilon, "mean": mean, "half_width": finite(half)}
+        for label in values_of(clean, "label")
+    ]
+    paper_scores: dict[str, float] = paper()["utility"][paper_name]
+    scores = ("accuracy", "precision", "recall")
+    rows.append(
+        (f"the paper's, {_PAPER_CLASSIFIERS[paper_name]}", *(f"{paper_scores[s]:.2f}" for s in scores))
+    )
+    return StatTable("Unperturbed text, ours and the paper's", ("", *scores), tuple(rows))

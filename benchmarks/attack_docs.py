@@ -1,0 +1,133 @@
+"""Writes what benchmarks.attacks has measured into the tables of docs/audit.md.
+
+    python -m benchmarks.attack_docs
+
+A table stands between two comments with its name. Sentences are not changed: read them again afterwards.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import wordveil as wv
+
+RESULTS = Path("benchmarks/results/attacks.json")
+PAGE = Path("docs/audit.md")
+NAMES = ("gentle", "balanced", "strong", "paper, ε = 5", "paper, ε = 10", "paper, ε = 20")
+WORDS = (
+    "best guess",
+    "best guess from answers",
+    "the answer itself",
+    "surrogate from ε·d alone",
+    "topic prior",
+)
+LINKED = ("likelihood", "surrogate", "learned", "tf-idf and length", "tf-idf", "length alone")
+CONTEXT = ("English use", "use in the public text", "context of the public text")
+
+Row = dict[str, Any]
+
+
+def main() -> None:
+    record = json.loads(RESULTS.read_text(encoding="utf-8"))
+    rows, names = record["rows"], [name for name in NAMES if name in record["easiest"]]
+    tables = {
+        "words": words_table(rows, names),
+        "sms": texts_table(rows, names, "sms"),
+        "tweets": texts_table(rows, names, "tweets"),
+        "topics": topic_table(record["topic_prior"]),
+        "easiest": easiest_table(record["easiest"]["balanced"]),
+    }
+    text = PAGE.read_text(encoding="utf-8")
+    for name, lines in tables.items():
+        marks = rf"(<!-- {name} -->\n\n).*?(\n\n<!-- end of {name} -->)"
+        block = "\n".join(lines)
+        text, count = re.subn(marks, lambda match: match[1] + block + match[2], text, flags=re.DOTALL)  # noqa: B023  # called at once
+        assert count == 1, name
+    PAGE.write_text(text, encoding="utf-8")
+    print(PAGE)
+
+
+def find(rows: list[Row], name: str, group: str, attack: str, **wanted: Any) -> Row:
+    """Return the one row of an attack."""
+    found = [
+        row
+        for row in rows
+        if (row["name"], row["group"], row["attack"]) == (name, group, attack)
+        and all(row.get(key) == value for key, value in wanted.items())
+    ]
+    assert len(found) == 1, (name, group, attack, wanted, len(found))
+    return found[0]
+
+
+def share(row: Row) -> str:
+    """Return the success in percent, and its 95% interval."""
+    return f"{100.0 * row['share']:.0f}% ({100.0 * row['low']:.0f} to {100.0 * row['high']:.0f})"
+
+
+def header(first: str, names: list[str]) -> list[str]:
+    titles = [f"`{name}`" if name.isalpha() else name for name in names]
+    return [f"| {first} | null | {' | '.join(titles)} |", "|" + " --- |" * (len(names) + 2)]
+
+
+def line(title: str, rows: list[Row]) -> str:
+    null = 100.0 * max(row["null"] for row in rows)
+    return f"| {title} | {null:.3g}% | {' | '.join(map(share, rows))} |"
+
+
+def words_table(rows: list[Row], names: list[str]) -> list[str]:
+    lines = header("a word of running text, by", names)
+    for attack in WORDS:
+        lines.append(line(attack, [find(rows, name, "words", attack) for name in names]))
+    for count in (2, 4, 8):
+        found = [find(rows, name, "averaging", "best guess", releases=count, data=None) for name in names]
+        lines.append(line(f"best guess from {count} releases", found))
+    return lines
+
+
+def texts_table(rows: list[Row], names: list[str], data: str) -> list[str]:
+    most = max(row.get("candidates") or 0 for row in rows)
+    whole: dict[str, Any] = {"data": data, "candidates": most, "words": None}
+    lines = header("", names)
+    for attack in CONTEXT:
+        lines.append(
+            line(f"a word, by {attack}", [find(rows, n, "context", attack, data=data) for n in names])
+        )
+    for attack in LINKED:
+        found = [find(rows, n, "linkage", f"{attack}, rank 1", pad_to=None, **whole) for n in names]
+        lines.append(line(f"the text, by {attack}", found))
+    for rank in ("top 10", "mean reciprocal rank"):
+        found = [find(rows, n, "linkage", f"likelihood, {rank}", pad_to=None, **whole) for n in names]
+        lines.append(line(f"the text, by likelihood, {rank}", found))
+    for attack in ("likelihood", "surrogate", "tf-idf"):
+        found = [find(rows, n, "linkage", f"{attack}, rank 1", pad_to=20, **whole) for n in names]
+        lines.append(line(f"the text, padded to 20 words, by {attack}", found))
+    for count in (2, 8):
+        attack = "linkage by tf-idf, rank 1"
+        found = [find(rows, n, "averaging", attack, releases=count, data=data) for n in names]
+        lines.append(line(f"the text, by tf-idf over {count} releases", found))
+    for attack in ("posteriors, precision", "posteriors, recall", "answers, precision", "answers, recall"):
+        lines.append(
+            line(f"a watched word, {attack}", [find(rows, n, "attributes", attack, data=data) for n in names])
+        )
+    return lines
+
+
+def topic_table(rows: list[Row]) -> list[str]:
+    lines = ["| space | ε | S | S with a topic prior |", "| --- | --- | --- | --- |"]
+    for row in rows:
+        cells = row["space"], f"{row['epsilon']:.3g}", share(row["plain"]), share(row["topic"])
+        lines.append(f"| {' | '.join(cells)} |")
+    nulls = f"{100.0 * rows[0]['null']:.1f}%", f"{100.0 * rows[0]['topic_null']:.1f}%"
+    return [*lines, f"| without the output | | {' | '.join(nulls)} |"]
+
+
+def easiest_table(words: list[list[Any]]) -> list[str]:
+    lines = ["| word | recovered | why |", "| --- | --- | --- |"]
+    unprintable = wv.BlockList.english().words
+    shown = [row for row in words if row[0] not in unprintable]
+    return lines + [f"| `{word}` | {100.0 * named:.0f}% | {why} |" for word, named, why in shown]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""What an adversary who knows everything but the noise recovers: all attacks, over one or several settings.
+
+Each success stands beside its null, what the same attacker reaches without the output. Attacks on words use
+public words only. Attacks on texts need texts; what they find is about those texts, so it is private.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from wordveil.errors import FormatError, ParameterError, check_whole, sealed
+from wordveil.evaluation.attacks_context import Bigrams, context_attacks
+from wordveil.evaluation.attacks_linkage import linkage_attacks
+from wordveil.evaluation.attacks_result import Attack, Attacks, EasyWord
+from wordveil.evaluation.attacks_texts import attribute_attacks, release_attacks
+from wordveil.evaluation.attacks_words import averaging, easiest_words, topic_prior, word_attacks
+from wordveil.perturber import Perturber
+from wordveil.prior import Prior, default_prior
+from wordveil.randomness import Stream, secure_stream
+
+__all__ = ["GROUPS", "Attack", "Attacks", "Bigrams", "EasyWord", "attack", "topic_prior"]
+
+GROUPS: Final = ("words", "context", "linkage", "attributes", "averaging")
+RELEASES: Final = (1, 2, 4, 8)
+SIZES: Final = (100, 500, 2000)
+_QUERIES: Final = 500  # texts that are traced back, of all candidates
+_CONTEXT_TEXTS: Final = 200
+_DRAWS: Final = 1000
+_FEWEST: Final = 4  # texts
+
+
+@sealed
+def attack(
+    perturbers: Sequence[Perturber],
+    texts: Iterable[str] = (),
+    *,
+    groups: Sequence[str] = GROUPS,
+    context: Bigrams | None = None,
+    prior: Prior | None = None,
+    draws: int = _DRAWS,
+    queries: int = _QUERIES,
+    sizes: Sequence[int] = SIZES,
+    stream: Stream | None = None,
+    watch: Callable[[int, int], None] = lambda *_: None,
+) -> Attacks:
+    """Return what attacks on these settings find.
+
+    Parameters
+    ----------
+    perturbers : sequence of Perturber
+        The settings, all of one vocabulary.
+    texts : iterable of str
+        Texts to attack; without them only public words are attacked.
+    groups : sequence of str
+        Which of "words", "context", "linkage", "attributes" and "averaging".
+    context : Bigrams
+        Which words follow each other in public text, for the attack with context.
+    prior : Prior
+        How often words are used (default: in English).
+    draws, queries, sizes
+        Words that are drawn; texts that are traced back; how many candidates there are.
+    stream : Stream
+        Where the noise of the texts comes from (default: a secure one).
+    watch : callable
+        Called with (settings done, all settings).
+
+    Examples
+    --------
+    >>> import wordveil as wv
+    >>> perturber = wv.Perturber(wv.Laplace(wv.load_embedding().project(5), epsilon=4.0))
+    >>> result = attack([perturber], groups=["words"], draws=200)
+    >>> result.is_private, result.attacks[0].name
+    (False, 'best guess')
+    """
+    if not perturbers or not all(isinstance(perturber, Perturber) for perturber in perturbers):
+        raise ParameterError("The 'perturbers' parameter of attack must be a list of Perturber.")
+    if not groups or not set(groups) <= set(GROUPS):
+        raise ParameterError(f"The groups of attacks are {', '.join(GROUPS)}.")
+    draws = check_whole(draws, "draws", "attack", 50)
+    queries = check_whole(queries, "queries", "attack", 2)
+    largest = max(check_whole(size, "sizes", "attack", 2) for size in sizes)
+    noise = secure_stream() if stream is None else stream
+    chosen = _usable(perturbers[0], texts, largest)
+    found: list[Attack] = []
+    for number, perturber in enumerate(perturbers):
+        watch(number, len(perturbers))
+        vocabulary = perturber.mechanism.embedding
+        use = default_prior(vocabulary) if prior is None else prior
+        found += _on_words(perturber, use, groups, draws)
+        if chosen:
+            found += _on_texts(perturber, chosen, use, groups, context, queries, sizes, noise)
+    watch(len(perturbers), len(perturbers))
+    last = perturbers[-1].mechanism
+    easiest = easiest_words(last, default_prior(last.embedding) if prior is None else prior)
+    settings = {
+        "settings": [perturber.mechanism.setting() for perturber in perturbers],
+        "draws": draws,
+        "texts": len(chosen),
+        "queries": min(queries, len(chosen)),
+        "groups": list(groups),
+    }
+    return Attacks(settings, tuple(found), easiest if "words" in groups else (), is_private=bool(chosen))
+
+
+def _usable(perturber: Perturber, texts: Iterable[str], most: int) -> list[str]:
+    """Return the first `most` texts that contain words."""
+    chosen: list[str] = []
+    for text in texts:
+        if text and perturber.tokenizer.ids(text):
+            chosen.append(text)
+        if len(chosen) == most:
+            break
+    if chosen and len(chosen) < _FEWEST:
+        raise FormatError(f"Attacks need at least {_FEWEST} texts that contain words. Hint: more texts.")
+    return chosen
+
+
+def _on_words(perturber: Perturber, prior: Prior, groups: Sequence[str], draws: int) -> list[Attack]:
+    found: list[Attack] = []
+    if "words" in groups:
+        found += word_attacks(perturber.mechanism, prior, draws)
+    if "averaging" in groups:
+        found += averaging(perturber.mechanism, prior, draws, RELEASES)
+    return found
+
+
+def _on_texts(
+    perturber: Perturber,
+    texts: list[str],
+    prior: Prior,
+    groups: Sequence[str],
+    context: Bigrams | None,
+    queries: int,
+    sizes: Sequence[int],
+    stream: Stream,
+) -> list[Attack]:
+    found: list[Attack] = []
+    if "context" in groups and context is not None:
+        words = [perturber.tokenizer.ids(text) for text in texts[:_CONTEXT_TEXTS]]
+        found += context_attacks(perturber.mechanism, context, words, prior)
+    if "linkage" in groups:
+        found += linkage_attacks(perturber, texts, queries=queries, sizes=sizes, stream=stream)
+    if "attributes" in groups:
+        found += attribute_attacks(perturber, texts[: 4 * queries], prior, stream)
+    if "averaging" in groups:
+        found += release_attacks(perturber, texts, queries, RELEASES, stream)
+    return found

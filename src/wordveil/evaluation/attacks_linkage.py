@@ -1,0 +1,193 @@
+"""Record linkage: to find which of N known texts made an output.
+
+Four attackers, all of whom have the N originals and know the mechanism:
+- *likelihood* sees the noisy vectors, and ranks the originals of the same length by their exact likelihood.
+  No attacker who sees less does better on average, so this is an upper bound;
+- *surrogate* sees words, and takes the vector of each answer for the noisy one;
+- *learned* sees words, and has drawn answers to each word of the originals itself;
+- *tf-idf* sees words, and compares them as a search engine would, among all originals.
+Beside them: the length alone, and guessing.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.attacker import word_blocks
+from wordveil.evaluation.attacks_result import Attack
+from wordveil.evaluation.linkage import counts_of, remaining_ids, weighted
+from wordveil.intervals import mean_share
+from wordveil.mechanisms import Channel, Mechanism
+from wordveil.perturber import Perturber
+from wordveil.policy import UNKNOWN
+from wordveil.randomness import Stream
+
+__all__ = ["Observed", "linkage_attacks", "observe", "ranked", "tfidf_scores"]
+
+TOPS: Final = {"rank 1": 1, "top 10": 10}
+_LEARNED: Final = 50  # draws of each word of the originals
+_SMOOTH: Final = 1.0  # of all answers together, added to those of each word
+_TIE: Final = 1e-9  # relative: equal scores differ by rounding
+_GROUPS: Final = 3  # of texts by length
+
+Table = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+
+class Observed(NamedTuple):
+    """The originals as the policy leaves them, and what attackers see of the first of them.
+
+    `words` are the originals without padding.
+    """
+
+    words: list[list[int]]
+    originals: list[Ids]
+    lengths: Ids
+    queries: int
+    seen: list[NDArray[np.float64]] | None
+    answers: list[Ids]
+
+
+def observe(perturber: Perturber, texts: Sequence[str], queries: int, stream: Stream) -> Observed:
+    """Perturb the first `queries` of the texts, each at the place of its original."""
+    policy, tokenizer = perturber.policy, perturber.tokenizer
+    words = [remaining_ids(tokenizer.ids(text), policy) for text in texts]
+    originals = [np.array(policy.fitted(ids, UNKNOWN), dtype=np.int64) for ids in words]
+    lengths = np.array([len(ids) for ids in originals])
+    flat = np.concatenate(originals[:queries])
+    channel = perturber.mechanism.valid_channel()
+    parts = np.cumsum(lengths[:queries])[:-1]
+    if channel is None or policy.bag:
+        flat_answers = perturber.mechanism.perturb_ids(flat, stream=stream)
+        return Observed(words, originals, lengths, queries, None, np.split(flat_answers, parts))
+    seen = channel.observe(flat, stream)
+    answers = np.split(channel.answers(seen), parts)
+    return Observed(words, originals, lengths, queries, np.split(seen, parts), answers)
+
+
+def linkage_attacks(
+    perturber: Perturber, texts: Sequence[str], *, queries: int, sizes: Sequence[int], stream: Stream
+) -> list[Attack]:
+    """Return all attackers at rank 1, in the top ten and by mean reciprocal rank, for each N of `sizes`.
+
+    For the largest N also by the length of the text, in three groups of equal size.
+    """
+    observed = observe(perturber, texts, min(queries, len(texts)), stream)
+    scores = _all_scores(perturber, observed, stream)
+    setting = perturber.mechanism.setting() | {"pad_to": perturber.policy.pad_to}
+    attacks = []
+    for size in sorted({min(size, len(texts)) for size in sizes}):
+        rows = np.arange(min(observed.queries, size))
+        for name, table in scores.items():
+            attacks += ranked(name, table[rows, :size], rows, setting | {"candidates": size})
+    lengths = observed.lengths[: observed.queries]
+    for group in np.array_split(np.argsort(lengths, kind="stable"), _GROUPS):
+        if len(group) < 2 or lengths.min() == lengths.max():
+            continue
+        words = f"{lengths[group].min()} to {lengths[group].max()}"
+        extra = setting | {"candidates": len(texts), "words": words}
+        for name, table in scores.items():
+            attacks += ranked(name, table[group], group, extra, tops={"rank 1": 1})
+    return attacks
+
+
+def _all_scores(perturber: Perturber, observed: Observed, stream: Stream) -> dict[str, Table]:
+    """Return the scores of each attacker: one row per output, one column per original."""
+    mechanism, policy = perturber.mechanism, perturber.policy
+    channel = mechanism.valid_channel()
+    size = len(mechanism.embedding) + 1
+    scores = {}
+    if observed.seen is not None and channel is not None:
+        scores["likelihood"] = _by_channel(channel, observed, observed.seen, size)
+        plausible = [channel.of_answers(answers) for answers in observed.answers]
+        scores["surrogate"] = _by_channel(channel, observed, plausible, size)
+    if not policy.bag:
+        scores["learned"] = _by_learning(mechanism, observed, stream)
+    scores["tf-idf"] = tfidf_scores(observed, size)
+    same = observed.lengths[: observed.queries, None] == observed.lengths[None, :]
+    scores["tf-idf and length"] = np.where(same, scores["tf-idf"], -1.0)
+    scores["length alone"] = same.astype(np.float64)
+    return scores
+
+
+def _candidates(observed: Observed, length: int) -> tuple[Ids, Ids]:
+    """Return which originals have that length, and their words."""
+    which = np.flatnonzero(observed.lengths == length)
+    return which, np.stack([observed.originals[number] for number in which])
+
+
+def _by_channel(channel: Channel, observed: Observed, seen: list[NDArray[np.float64]], size: int) -> Table:
+    """Rank by Σ log p(seen | word) over the places of a text; of `size` columns the last is the centroid."""
+    scores = np.full((observed.queries, len(observed.originals)), -np.inf)
+    for number in range(observed.queries):
+        which, words = _candidates(observed, int(observed.lengths[number]))
+        blocks = [channel.log_likelihoods(seen[number], block) for block in word_blocks(size)]
+        table = np.concatenate(blocks, axis=1)
+        scores[number, which] = table[np.arange(words.shape[1]), words].sum(axis=1)
+    return scores
+
+
+def _by_learning(mechanism: Mechanism, observed: Observed, stream: Stream) -> Table:
+    """Rank by Σ log(p(answer | word)/q(answer)), with p and q learned from draws of each word."""
+    words = np.unique(np.concatenate(observed.originals))
+    answers = mechanism.perturb_ids(np.repeat(words, _LEARNED), stream=stream).reshape(len(words), _LEARNED)
+    size = len(mechanism.embedding)
+    used = (np.bincount(answers.ravel(), minlength=size) + 1.0 / size) / (answers.size + 1.0)
+    keys, counts = np.unique(np.arange(len(words))[:, None] * size + answers, return_counts=True)
+    scores = np.full((observed.queries, len(observed.originals)), -np.inf)
+    for number in range(observed.queries):
+        which, texts = _candidates(observed, int(observed.lengths[number]))
+        wanted = np.searchsorted(words, texts) * size + observed.answers[number]
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        hits = np.where(keys[place] == wanted, counts[place], 0)
+        ratio = hits / used[observed.answers[number]] + _SMOOTH
+        scores[number, which] = np.log(ratio / (_LEARNED + _SMOOTH)).sum(axis=1)
+    return scores
+
+
+def tfidf_scores(observed: Observed, width: int) -> Table:
+    """Return the cosines of tf-idf vectors; padding is not a word of an original."""
+    known = counts_of(observed.words, width)
+    seen = counts_of([ids.tolist() for ids in observed.answers], width)
+    df = np.bincount(known.indices, minlength=width)
+    idf = np.where(df > 0, np.log((1.0 + known.shape[0]) / (1.0 + df)) + 1.0, 0.0)
+    return np.asarray((weighted(seen, idf) @ weighted(known, idf).T).toarray())
+
+
+def ranked(
+    name: str, scores: Table, right: Ids, setting: dict[str, Any], tops: dict[str, int] = TOPS
+) -> list[Attack]:
+    """Return the success of one attacker; equal scores are in random order."""
+    count = scores.shape[1]
+    own = scores[np.arange(len(right)), right][:, None]
+    slack = _TIE * np.maximum(1.0, np.abs(own))
+    better = (scores > own + slack).sum(axis=1)
+    same = (np.abs(scores - own) <= slack).sum(axis=1)
+    attacks = [
+        Attack(
+            "linkage",
+            f"{name}, {title}",
+            mean_share(np.clip(top - better, 0, same) / same),
+            min(1.0, top / count),
+            len(right),
+            dict(setting),
+        )
+        for title, top in tops.items()
+    ]
+    if len(tops) > 1:
+        harmonic = np.append(0.0, np.cumsum(1.0 / np.arange(1.0, count + 1.0)))
+        reciprocal = (harmonic[better + same] - harmonic[better]) / same
+        null = float(harmonic[-1]) / count
+        attacks.append(
+            Attack(
+                "linkage",
+                f"{name}, mean reciprocal rank",
+                mean_share(reciprocal),
+                null,
+                len(right),
+                dict(setting),
+            )
+        )
+    return attacks

@@ -1,0 +1,91 @@
+"""Attacks on whole texts besides linkage: for a watched word, and on several releases of one text."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.evaluation.attacks_linkage import observe, ranked, tfidf_scores
+from wordveil.evaluation.attacks_result import Attack
+from wordveil.evaluation.attacks_words import each_posterior, log_shares
+from wordveil.intervals import Share, clopper_pearson
+from wordveil.perturber import Perturber
+from wordveil.prior import Prior
+from wordveil.randomness import Stream
+from wordveil.watched_words import WATCHED_WORDS
+
+__all__ = ["attribute_attacks", "release_attacks"]
+
+_SAYS_YES: Final = 0.5  # the attacker says yes where a watched word is likelier than not
+
+
+def attribute_attacks(
+    perturber: Perturber, texts: Sequence[str], prior: Prior, stream: Stream, watched: Sequence[str] = ()
+) -> list[Attack]:
+    """Return precision and recall of "one of the watched words is in this text".
+
+    One attacker looks whether an answer is a watched word; the other adds up the posteriors of the watched
+    words, and says yes where one of them is likelier than not in the text. The null of the precision is the
+    share of texts that have one; that of the recall is the share of texts that the attacker says yes to.
+    """
+    embedding = perturber.mechanism.embedding
+    ids = embedding.ids_of(list(watched or WATCHED_WORDS))
+    observed = observe(perturber, texts, len(texts), stream)
+    is_watched = np.zeros(len(embedding) + 1, dtype=bool)
+    is_watched[ids[ids >= 0]] = True
+    truth = np.array([bool(is_watched[words].any()) for words in observed.originals])
+    by_answers = np.array([bool(is_watched[words].any()) for words in observed.answers])
+    setting = perturber.mechanism.setting() | {"pad_to": perturber.policy.pad_to}
+    attacks = _precision_and_recall("answers", by_answers, truth, setting)
+    channel = perturber.mechanism.valid_channel()
+    if observed.seen is not None and channel is not None:
+        masses = np.empty(int(observed.lengths.sum()))
+
+        def use(rows: slice, posteriors: NDArray[np.float64]) -> None:
+            masses[rows] = posteriors[:, is_watched].sum(axis=1)
+
+        each_posterior(channel, [np.concatenate(observed.seen)], log_shares(prior), use)
+        parts = np.split(masses, np.cumsum(observed.lengths)[:-1])
+        likely = np.array([1.0 - float(np.prod(1.0 - np.clip(part, 0.0, 1.0))) for part in parts])
+        attacks += _precision_and_recall("posteriors", likely > _SAYS_YES, truth, setting)
+    return attacks
+
+
+def _precision_and_recall(
+    name: str, says: NDArray[np.bool_], truth: NDArray[np.bool_], setting: dict[str, Any]
+) -> list[Attack]:
+    right = int((says & truth).sum())
+    base, positive = float(truth.mean()), float(says.mean())
+    facts = {"precision": (int(says.sum()), base), "recall": (int(truth.sum()), positive)}
+    return [
+        Attack(
+            "attributes",
+            f"{name}, {title}",
+            clopper_pearson(right, count) if count else Share(0.0, 0.0, 1.0),
+            null,
+            count,
+            dict(setting),
+        )
+        for title, (count, null) in facts.items()
+    ]
+
+
+def release_attacks(
+    perturber: Perturber, texts: Sequence[str], queries: int, releases: Sequence[int], stream: Stream
+) -> list[Attack]:
+    """Return how linkage by tf-idf grows with the number of releases of a text."""
+    queries = min(queries, len(texts))
+    runs = [observe(perturber, texts, queries, stream) for _ in range(max(releases))]
+    attacks = []
+    for count in releases:
+        joined = [np.concatenate([run.answers[number] for run in runs[:count]]) for number in range(queries)]
+        merged = runs[0]._replace(seen=None, answers=joined)
+        scores = tfidf_scores(merged, len(perturber.mechanism.embedding) + 1)
+        setting = perturber.mechanism.setting() | {"candidates": len(texts), "releases": count}
+        found = ranked("tf-idf", scores, np.arange(queries), setting, tops={"rank 1": 1})
+        attacks += [
+            Attack("averaging", "linkage by tf-idf, rank 1", a.success, a.null, a.count, a.setting)
+            for a in found
+        ]
+    return attacks

@@ -1,0 +1,174 @@
+"""Grey box: the noise itself in full dimension, for mechanisms that show it; and its replay on neighbours.
+
+The noise is taken where the search takes it: from the noisy points, minus the vector of the word. First it is
+checked that the answers are those of these points, or else the law of something else would be tested.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.evaluation.audit_result import Check, not_tested
+from wordveil.evaluation.noise_law import matrix_of, noise_tests
+from wordveil.guarantee import MetricGuarantee
+from wordveil.mechanisms import Mechanism
+from wordveil.randomness import RunKey, Stream, insecure_stream
+
+__all__ = ["claimed_distance", "differing_answers", "grey_box", "noise_of", "replay", "shows_noise"]
+
+GROUP: Final = "noise"
+_ALPHA: Final = 5e-6  # for each of seven tests
+_NUMBERS: Final = 6_000_000  # of noise in all: 48 MB
+_FOLLOWED: Final = 2000  # answers that are compared
+_LEAST, _MOST = 20_000, 200_000  # draws
+_TITLES: Final = {
+    "radius": "ε·‖z‖_RM has the law Gamma(m, 1)",
+    "covariance": "covariance and rotation are those of A = λΣ + (1-λ)I",
+    "direction": "directions are uniform in the metric",
+    "independence": "radius and direction are independent",
+    "signs": "the noise is symmetric",
+    "rows": "the noise of different draws and words is independent",
+    "float64": "the noise is in float64",
+}
+
+
+def shows_noise(mechanism: Mechanism) -> bool:
+    """Say whether the noise of a mechanism can be drawn, and is claimed to follow exp(-ε‖z‖_RM)."""
+    return all(hasattr(mechanism, name) for name in ("_noisy_points", "metric", "_places", "_search")) and (
+        isinstance(mechanism.guarantee, MetricGuarantee)
+    )
+
+
+def noise_of(mechanism: Any, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.float64]:
+    """Return the noise of each word, in the coordinates of the vectors."""
+    points = mechanism._noisy_points(ids, stream)
+    vectors = mechanism.embedding.vectors[ids].astype(np.float64)
+    vectors[ids < 0] = mechanism.embedding.centroid
+    return np.asarray(points @ mechanism.metric.axes.T - vectors)
+
+
+def _drawn(mechanism: Any, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.float64]:
+    """Return the noise as it was added, in the eigenbasis."""
+    return np.asarray(mechanism._noisy_points(ids, stream) - mechanism._places[ids])
+
+
+def grey_box(mechanism: Mechanism, key: RunKey) -> list[Check]:
+    """Return the checks of the law of the noise at this setting, in all its dimensions."""
+    if not shows_noise(mechanism):
+        return [not_tested(GROUP, "the law of the noise", "this mechanism shows no noise, only answers")]
+    promise = mechanism.guarantee
+    assert isinstance(promise, MetricGuarantee)
+    lam, dim = promise.metric.lam, mechanism.embedding.dim
+    checks = [_answers_follow(mechanism)]
+    count = int(np.clip(_NUMBERS // dim, _LEAST, _MOST))
+    ids = np.arange(count) % (len(mechanism.embedding) + 1) - 1
+    noise = noise_of(mechanism, ids, key.stream("audit", "noise"))
+    drawn = _drawn(mechanism, ids[:_LEAST], key.stream("audit", "noise"))
+    matrix = matrix_of(mechanism.embedding.vectors, lam)
+    for test in noise_tests(noise, matrix, promise.epsilon, key.stream("audit", "radii"), _ALPHA, drawn):
+        evidence = f"{test.seen} (n = {count:,}, p = {test.pvalue:.2g})"
+        passed = test.pvalue >= _ALPHA
+        checks.append(Check(GROUP, _TITLES[test.name], passed, evidence, _ALPHA, test.mistake, test.power))
+    return checks
+
+
+def differing_answers(mechanism: Any, count: int = _FOLLOWED) -> int:
+    """Return how many answers are not those of the search at the noisy points of the same stream."""
+    ids = np.arange(count) % (len(mechanism.embedding) + 1) - 1
+    answers = mechanism.perturb_ids(ids, stream=insecure_stream(5))
+    expected = mechanism._search.nearest(mechanism._noisy_points(ids, insecure_stream(5)))
+    return int((answers != expected).sum())
+
+
+def _answers_follow(mechanism: Any) -> Check:
+    name = "answers are functions of the noisy points that are tested"
+    differ = differing_answers(mechanism)
+    if differ and type(mechanism)._perturb is not _additive_perturb():
+        return not_tested(GROUP, name, f"{differ} of {_FOLLOWED} answers use more than the point")
+    evidence = f"{_FOLLOWED - differ} of {_FOLLOWED} answers are those of the search at the same noise"
+    return Check(GROUP, name, differ == 0, evidence, 0.0, "noise other than the tested one")
+
+
+def _additive_perturb() -> object:
+    from wordveil.mechanisms.additive import Mahalanobis
+
+    return Mahalanobis._perturb
+
+
+def replay(mechanism: Mechanism) -> list[Check]:
+    """Return the checks of what a stream gives to neighbouring words: the same noise, and no memory."""
+    count = min(400, len(mechanism.embedding) - 1)
+    ids = np.arange(count)
+    again = [mechanism.perturb_ids(ids, stream=insecure_stream(3)) for _ in range(2)]
+    same = bool((again[0] == again[1]).all())
+    checks = [
+        Check(
+            "replay",
+            "all randomness comes from the stream",
+            same,
+            f"{int((again[0] == again[1]).sum())} of {count} answers repeat with the same stream",
+            0.0,
+            "hidden randomness, or memory of earlier calls",
+        )
+    ]
+    if not shows_noise(mechanism):
+        why = "this mechanism shows no noise, and may use as many random numbers as a word needs"
+        return [*checks, not_tested("replay", "the same stream gives neighbours the same noise", why)]
+    changed = ids.copy()
+    changed[::2] += 1
+    other = mechanism.perturb_ids(changed, stream=insecure_stream(3))
+    kept = int((other[1::2] == again[0][1::2]).sum())
+    checks.append(
+        Check(
+            "replay",
+            "the noise of a word does not depend on the words before it",
+            kept == len(other[1::2]),
+            f"{kept} of {len(other[1::2])} answers stay while the words between them change",
+            0.0,
+            "noise that depends on other words",
+        )
+    )
+    return [*checks, _same_noise(mechanism, ids, changed)]
+
+
+def _same_noise(mechanism: Mechanism, ids: NDArray[np.int64], changed: NDArray[np.int64]) -> Check:
+    first, second = (noise_of(mechanism, words, insecure_stream(4)) for words in (ids, changed))
+    scale = float(np.abs(first).max() + np.abs(mechanism.embedding.vectors).max())
+    difference = float(np.abs(first - second).max()) / scale
+    return Check(
+        "replay",
+        "the same stream gives neighbours the same noise",
+        difference < 1e-9,
+        f"it differs by {difference:.1e} of its size at most, which is rounding",
+        0.0,
+        "noise that depends on the word",
+    )
+
+
+def claimed_distance(mechanism: Mechanism) -> Check:
+    """Return whether the claimed exponents are ε·‖φ(w) - φ(w')‖_RM, recomputed from the raw vectors."""
+    name = "claimed exponents are ε times the distance, from the raw vectors"
+    promise = mechanism.guarantee
+    if not isinstance(promise, MetricGuarantee):
+        why = "the claim is not ε times a distance between vectors"
+        ids = np.arange(0, len(mechanism.embedding), max(1, len(mechanism.embedding) // 100))
+        unlimited = float(np.isinf(promise.exponents(ids[:, None], ids[None, :])).mean())
+        if unlimited:
+            why += f"; for {unlimited:.0%} of pairs of words nothing is promised at all"
+        return not_tested("claim", name, why)
+    count = len(mechanism.embedding)
+    ids = np.unique(np.linspace(-1, count - 1, min(count + 1, 200)).astype(np.int64))
+    vectors = mechanism.embedding.vectors[ids].astype(np.float64)
+    vectors[ids < 0] = mechanism.embedding.vectors.mean(axis=0, dtype=np.float64)
+    difference = (vectors[:, None] - vectors[None, :]).reshape(-1, vectors.shape[1])
+    matrix = matrix_of(mechanism.embedding.vectors, promise.metric.lam)
+    solved = np.linalg.solve(matrix, difference.T).T
+    epsilon = float(mechanism.parameters().get("epsilon", promise.epsilon))  # type: ignore[arg-type]  # a number
+    expected = epsilon * np.sqrt(np.einsum("ij,ij->i", difference, solved))
+    claimed = promise.exponents(ids[:, None], ids[None, :]).ravel()
+    error = float(np.abs(claimed - expected).max() / max(expected.max(), 1e-300))
+    evidence = (
+        f"{len(claimed):,} pairs of words, the largest difference is {error:.1e} of the largest exponent"
+    )
+    return Check("claim", name, error < 1e-6, evidence, 0.0, "a Σ of another trace, or another ε")

@@ -1,0 +1,148 @@
+"""The result of an audit: named checks, each with a verdict, its evidence and its power."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Final
+
+from wordveil.evaluation.verdicts import UNDECIDED, Verdict, decided
+
+__all__ = ["Audit", "Check", "not_tested"]
+
+_WORDS: Final = {True: "passed", False: "FAILED", None: "not tested"}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check of an audit.
+
+    Attributes
+    ----------
+    group, name : str
+        What kind of check it is, and what it is about.
+    passed : bool or None
+        Whether it passed; None if it could not be tested, and the evidence says why.
+    evidence : str
+        What was measured.
+    alpha : float
+        At most how often a correct mechanism fails it; 0 if chance plays no part.
+    mistake : str
+        A mistake that the check looks for.
+    power : float or None
+        How often the check finds that mistake, rounded down; None if chance plays no part.
+
+    Examples
+    --------
+    >>> print(Check("noise", "radius", True, "p = 0.4", 1e-6, "an ε that is 5% too large", 0.9999))
+    passed: noise: radius
+           p = 0.4; an ε that is 5% too large would have been found with probability 0.999
+    """
+
+    group: str
+    name: str
+    passed: bool | None
+    evidence: str
+    alpha: float = 0.0
+    mistake: str = ""
+    power: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.passed is not None:
+            object.__setattr__(self, "passed", bool(self.passed))  # NumPy's False is not False
+
+    @property
+    def power_in_words(self) -> str:
+        """What the check would have found, and how often; empty if it could not be tested."""
+        if not self.mistake or self.passed is None:
+            return ""
+        if self.power is None:
+            return f"{self.mistake} would always be found"
+        shown = math.floor(1000.0 * self.power) / 1000.0
+        return f"{self.mistake} would have been found with probability {min(shown, 0.999):g}"
+
+    @property
+    def found(self) -> str:
+        """The evidence and the power, in one line."""
+        return "; ".join(filter(None, (self.evidence, self.power_in_words)))
+
+    def __str__(self) -> str:
+        """Return the check for a terminal, with its evidence on a second line."""
+        return f"{_WORDS[self.passed]}: {self.group}: {self.name}\n       {self.found}"
+
+
+def not_tested(group: str, name: str, why: str) -> Check:
+    """Return a check that could not be tested, and why."""
+    return Check(group, name, None, why)
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What an audit has found; it contains nothing about private text, because it reads none.
+
+    Attributes
+    ----------
+    settings : dict
+        The mechanism, its parameters and the size of the audit.
+    checks : tuple of Check
+        All checks, in the order in which they ran.
+    """
+
+    name: ClassVar[str] = "audit"
+    is_private: ClassVar[bool] = False
+
+    settings: dict[str, Any]
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no check failed."""
+        return not self.failed
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        """The checks that failed."""
+        return tuple(check for check in self.checks if check.passed is False)
+
+    @property
+    def error(self) -> float:
+        """At most how often a correct mechanism fails the audit: the sum over the checks."""
+        return math.fsum(check.alpha for check in self.checks)
+
+    @property
+    def headline(self) -> str:
+        """The outcome in one sentence."""
+        untested = sum(check.passed is None for check in self.checks)
+        parts = [f"{len(self.checks) - untested} checks"] + [f"{untested} not tested"] * bool(untested)
+        verdict = "passed" if self.passed else f"FAILED: {'; '.join(check.name for check in self.failed)}"
+        chance = f"fails it with probability {self.error:.0e} at most" if self.error else "never fails it"
+        return f"The audit {verdict} ({', '.join(parts)}). A correct mechanism {chance}."
+
+    def verdicts(self) -> list[Verdict]:
+        """Return the checks as verdicts, for a report."""
+        return [
+            Verdict(
+                f"{check.group}: {check.name}",
+                UNDECIDED if check.passed is None else decided(check.passed),
+                check.found,
+            )
+            for check in self.checks
+        ]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row of facts per check."""
+        return [asdict(check) for check in self.checks]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the same facts as plain JSON values."""
+        return {
+            "passed": self.passed,
+            "headline": self.headline,
+            "family_wise_error": self.error,
+            "settings": self.settings,
+            "checks": [
+                row | {"found": check.found} for row, check in zip(self.rows(), self.checks, strict=True)
+            ],
+        }
+
+    def __str__(self) -> str:
+        """Return the audit for a terminal."""
+        return "\n".join([*map(str, self.checks), "", self.headline])

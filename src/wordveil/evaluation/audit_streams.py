@@ -1,0 +1,256 @@
+"""Where the noise comes from: no two calls, threads, processes, batches or columns may share it.
+
+Answers are compared, on words that the mechanism changes almost always. Two runs that share no noise agree by
+chance; two that do, agree everywhere.
+"""
+
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import combinations
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.embedding import Embedding, pickled_vectors
+from wordveil.engines.base import perturbed_texts, stream_of
+from wordveil.errors import WordveilError
+from wordveil.evaluation.audit_black_box import Factory
+from wordveil.evaluation.audit_result import Check, not_tested
+from wordveil.mechanisms import Mechanism
+from wordveil.perturber import Perturber
+from wordveil.randomness import RunKey, Stream
+
+__all__ = ["noisy_mechanism", "streams"]
+
+GROUP: Final = "streams"
+_WORDS: Final = 64
+_DRAWS: Final = 400  # answers per run: two runs without shared noise never agree on all of them
+_SHARED: Final = 0.95  # of the answers agree only if noise is shared: without, rarely more than half do
+_EXPONENT: Final = 0.1  # between the farthest words: all answers are nearly equally likely
+_SECONDS: Final = 60
+
+# A fresh process whose clock stands still: noise that follows from the time would repeat.
+_CHILD: Final = """
+import pickle, random, sys, time
+for name in ("time", "monotonic", "perf_counter"):
+    setattr(time, name, lambda: 1.0e9)
+    setattr(time, name + "_ns", lambda: 10**18)
+path, pickled = pickle.loads(sys.stdin.buffer.read())
+sys.path[:] = path
+random.seed(0)
+mechanism, ids = pickle.loads(pickled)
+sys.stdout.buffer.write(mechanism.perturb_ids(ids).tobytes())
+"""
+
+Answers = NDArray[np.int64]
+
+
+def noisy_mechanism(make: Factory, epsilon: float) -> Mechanism:
+    """Return the mechanism on a few words that it confuses nearly completely."""
+    places = np.random.default_rng(7).normal(size=(_WORDS, 2))
+    words = [f"{chr(97 + number // 26)}{chr(97 + number % 26)}word" for number in range(_WORDS)]
+    scale = 1.0
+    for _ in range(2):
+        mechanism = make(Embedding(words, scale * places, public=True), epsilon)
+        largest = float(mechanism.guarantee.exponents(np.arange(_WORDS)[:, None], np.arange(_WORDS)).max())
+        if not np.isfinite(largest) or largest <= 0.0:
+            break
+        scale *= _EXPONENT / largest
+    return mechanism
+
+
+def streams(make: Factory, epsilon: float, perturb: Callable[[Mechanism], Perturber]) -> list[Check]:
+    """Return the checks of the default streams, and of those that engines derive for a perturber."""
+    mechanism = noisy_mechanism(make, epsilon)
+    ids = np.arange(_DRAWS) % _WORDS
+    perturber = perturb(mechanism)
+    return [
+        _secure(mechanism, ids),
+        _differ("calls", [mechanism.perturb_ids(ids) for _ in range(4)]),
+        _differ("threads", _in_threads(mechanism, ids)),
+        _forks(mechanism, ids),
+        _processes(mechanism, ids),
+        _contexts(perturber, mechanism),
+        _columns(perturber, mechanism),
+        _settings(make, epsilon, perturb),
+    ]
+
+
+def _differ(where: str, runs: list[Answers]) -> Check:
+    """Return whether no two runs agree everywhere, though each gets the same words."""
+    most = max(int((a == b).sum()) for a, b in combinations(runs, 2))
+    size = len(runs[0])
+    return Check(
+        GROUP,
+        f"{where} share no noise",
+        most <= _SHARED * size,
+        f"of {size} answers to the same words, at most {most} agree between {len(runs)} {where}",
+        0.0,
+        f"noise that is shared between {where}",
+    )
+
+
+def _secure(mechanism: Mechanism, ids: Answers) -> Check:
+    """Look at the stream that a call without one uses."""
+    seen: list[object] = []
+
+    def record(self: Mechanism, words: Answers, stream: Stream) -> Answers:
+        seen.append(stream)
+        return type(mechanism)._perturb(self, words, stream)
+
+    spy: Mechanism = object.__new__(type("Spy", (type(mechanism),), {"_perturb": record}))
+    vars(spy).update(vars(mechanism))
+    spy.perturb_ids(ids)
+    secure = [isinstance(stream, Stream) and stream.secure for stream in seen]
+    evidence = "the default stream is cryptographic, under a key from the operating system"
+    if not secure:
+        return not_tested(GROUP, "default streams are secure", "perturb_ids does not call _perturb")
+    if not all(secure):
+        evidence = "the default stream is not a secure one"
+    return Check(GROUP, "default streams are secure", all(secure), evidence, 0.0, "a seeded default stream")
+
+
+def _in_threads(mechanism: Mechanism, ids: Answers) -> list[Answers]:
+    runs: list[Answers] = []
+    workers = [threading.Thread(target=lambda: runs.append(mechanism.perturb_ids(ids))) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return runs
+
+
+@contextmanager
+def _quiet_fork() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python warns of forks beside threads
+        yield
+
+
+def _forks(mechanism: Mechanism, ids: Answers) -> Check:
+    """Fork twice: the children and the parent must all draw their own noise."""
+    if not hasattr(os, "fork"):
+        return not_tested(GROUP, "forks share no noise", "this machine has no fork")
+    context = multiprocessing.get_context("fork")
+    mechanism.perturb_ids(ids)  # so that there is a stream that a child could inherit
+    runs: list[Any] = []
+    for _ in range(2):
+        reader, writer = context.Pipe(duplex=False)
+        child = context.Process(target=_draw, args=(mechanism, ids, writer))
+        with _quiet_fork():
+            child.start()
+        runs.append(reader.recv() if reader.poll(_SECONDS) else None)
+        child.join(_SECONDS)
+    if any(isinstance(run, str) for run in runs):
+        return Check(GROUP, "forks share no noise", True, "a stream of the parent is refused in a fork")
+    if any(run is None for run in runs):
+        return not_tested(GROUP, "forks share no noise", "a forked process did not answer")
+    return _differ("forks", [mechanism.perturb_ids(ids), *runs])
+
+
+def _draw(mechanism: Mechanism, ids: Answers, writer: Any) -> None:
+    try:
+        writer.send(mechanism.perturb_ids(ids))
+    except WordveilError as error:
+        writer.send(type(error).__name__)
+
+
+def _processes(mechanism: Mechanism, ids: Answers) -> Check:
+    """Start two fresh processes whose clocks show the same time."""
+    name = "spawned processes share no noise"
+    try:
+        with pickled_vectors():
+            message = pickle.dumps((sys.path, pickle.dumps((mechanism, ids))))
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return not_tested(GROUP, name, "the mechanism can't be pickled")
+    runs = []
+    for _ in range(2):
+        with suppress(subprocess.SubprocessError):
+            ran = subprocess.run(  # noqa: S603  # this Python, and code of ours
+                [sys.executable, "-c", _CHILD],
+                input=message,
+                capture_output=True,
+                timeout=_SECONDS,
+                check=True,
+            )
+            runs.append(np.frombuffer(ran.stdout, dtype=np.int64))
+    if len(runs) < 2:
+        return not_tested(GROUP, name, "a fresh process can't import the mechanism")
+    return _differ("spawned processes", runs)
+
+
+def _contexts(perturber: Perturber, mechanism: Mechanism) -> Check:
+    """Derive the streams of batches that differ in one part of their context, as Spark tasks do."""
+    key = RunKey()
+    texts = [" ".join(mechanism.embedding.words)] * 4
+    base = (0, 0, "column", texts)
+    cases = {
+        "partition": (1, 0, "column", texts),
+        "ordinal": (0, 1, "column", texts),
+        "column": (0, 0, "other", texts),
+        "content": (0, 0, "column", texts[:3]),
+        "partition and ordinal": (10, 0, "column", texts),
+    }
+    first = stream_of(perturber, key, *base).normals((8,))
+    again = stream_of(perturber, key, *base).normals((8,))
+    shared = [
+        part
+        for part, case in cases.items()
+        if (stream_of(perturber, key, *case).normals((8,)) == first).any()
+    ]
+    repeats = bool((first == again).all())
+    evidence = "batches that differ in partition, ordinal, column or content have their own streams"
+    if shared:
+        evidence = f"batches that differ in {', '.join(shared)} share noise"
+    elif not repeats:
+        evidence = "a batch that is perturbed again gets other noise, so that a retried task averages"
+    return Check(
+        GROUP,
+        "Spark tasks and batches share no noise, and a retried one repeats its own",
+        not shared and repeats,
+        evidence,
+        0.0,
+        "a context without partition, ordinal, column or content",
+    )
+
+
+def _columns(perturber: Perturber, mechanism: Mechanism) -> Check:
+    """Perturb equal texts in two columns, in two batches, and twice in one column."""
+    key = RunKey()
+    text = " ".join(mechanism.embedding.words)
+    columns: dict[str, list[str | None]] = {"a": [text] * 4, "b": [text] * 4}
+    batches = [perturbed_texts(perturber, key, 0, ordinal, columns)[0] for ordinal in range(2)]
+    outputs = [(answer or "").split() for batch in batches for column in batch.values() for answer in column]
+    length = min(map(len, outputs))
+    if not length:
+        return not_tested(GROUP, "equal texts and columns share no noise", "the policy leaves no words")
+    table = np.array([output[:length] for output in outputs])
+    most = max(int((a == b).sum()) for a, b in combinations(table, 2))
+    return Check(
+        GROUP,
+        "equal texts, columns and batches share no noise",
+        most <= _SHARED * length,
+        f"of {length} words, at most {most} agree between {len(outputs)} outputs of the same text",
+        0.0,
+        "noise that is shared between texts or columns",
+    )
+
+
+def _settings(make: Factory, epsilon: float, perturb: Callable[[Mechanism], Perturber]) -> Check:
+    """Use one key at two settings: the noise must not be the same."""
+    key = RunKey()
+    perturbers = [perturb(noisy_mechanism(make, factor * epsilon)) for factor in (1.0, 2.0)]
+    numbers = [perturber.derive_stream(key, 0, "a").normals((8,)) for perturber in perturbers]
+    shared = bool((numbers[0] == numbers[1]).any())
+    evidence = (
+        "one key gives other noise at another ε" if not shared else "one key gives the same noise at two ε"
+    )
+    return Check(GROUP, "two settings share no noise under one key", not shared, evidence)

@@ -1,0 +1,121 @@
+"""Claims about a frontier, each judged at one and the same attack."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from wordveil.evaluation.verdicts import DOES_NOT_HOLD, HOLDS, UNDECIDED, Outcome, Verdict
+
+__all__ = ["At", "at_attack", "curve_of", "frontier_claims"]
+
+_CURVE: Final = ("space", "mechanism", "lam", "answer", "options")
+_STATISTIC: Final = "cosine_content"
+
+Row = dict[str, Any]
+
+
+class At(NamedTuple):
+    """A statistic of a line at some attack, and how far its interval reaches to each side."""
+
+    value: float
+    reach: float
+
+
+def curve_of(row: Row) -> tuple[Any, ...]:
+    """Return what the rows of one line share: everything except ε."""
+    return tuple(row.get(name) for name in _CURVE)
+
+
+def at_attack(rows: Sequence[Row], attack: float, key: str = _STATISTIC) -> At | None:
+    """Return a statistic of one line where the attacker is right that often, between measured settings.
+
+    None if the line does not reach so far.
+
+    Examples
+    --------
+    >>> rows = [{"attack": a, "y": a + 0.2, "y_low": a + 0.1, "y_high": a + 0.3} for a in (0.2, 0.4)]
+    >>> [round(number, 2) for number in at_attack(rows, 0.3, "y")]
+    [0.5, 0.1]
+    """
+    line = sorted(rows, key=lambda row: float(row["attack"]))
+    x = [row["attack"] for row in line]
+    if not line or not x[0] <= attack <= x[-1]:
+        nearest = min(line, key=lambda row: abs(row["attack"] - attack), default=None)
+        # The place of ε is estimated, so the line may end a little before it.
+        if nearest is None or abs(nearest["attack"] - attack) > 0.05 * attack:
+            return None
+        return At(nearest[key], (nearest[f"{key}_high"] - nearest[f"{key}_low"]) / 2.0)
+    reaches = [(row[f"{key}_high"] - row[f"{key}_low"]) / 2.0 for row in line]
+    return At(float(np.interp(attack, x, [row[key] for row in line])), float(np.interp(attack, x, reaches)))
+
+
+def frontier_claims(rows: list[Row], attack: float) -> list[Verdict]:
+    """Return verdicts on what λ, few dimensions and maps buy, where the rows can tell."""
+    curves: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        curves.setdefault(curve_of(row), []).append(row)
+    values = {
+        curve: at for curve, members in curves.items() if (at := at_attack(members, attack)) is not None
+    }
+    first = {curve: curves[curve][0] for curve in values}
+    return [
+        *_about_lam(first, values, attack),
+        *_about_dims(first, values, attack),
+        *_about_maps(first, values, attack),
+    ]
+
+
+Rows = dict[tuple[Any, ...], Row]
+Values = dict[tuple[Any, ...], At]
+
+
+def _about_lam(first: Rows, values: Values, attack: float) -> Iterator[Verdict]:
+    groups: dict[tuple[Any, ...], dict[float, At]] = {}
+    for curve, row in first.items():
+        if row["lam"] is not None and row["mechanism"] == "mahalanobis":
+            groups.setdefault((row["space"], row["answer"]), {})[row["lam"]] = values[curve]
+    for (space, answer), by_lam in groups.items():
+        largest = max(by_lam)
+        if 0.0 in by_lam and largest > 0.0:
+            claim = f"λ = {largest:g} is no closer than λ = 0 at equal S ({space}, {answer} answer)"
+            yield _verdict(claim, by_lam[0.0], by_lam[largest], ("λ = 0", f"λ = {largest:g}"), attack)
+
+
+def _about_dims(first: Rows, values: Values, attack: float) -> Iterator[Verdict]:
+    """Yield verdicts on a few principal axes against all dimensions, at λ = 0."""
+    for answer in dict.fromkeys(row["answer"] for row in first.values()):
+        plain = {
+            row["dims"]: values[curve]
+            for curve, row in first.items()
+            if row["lam"] == 0.0 and row["answer"] == answer and not row["space"].startswith("map")
+        }
+        if len(plain) > 1:
+            most = max(plain)
+            best = max((dims for dims in plain if dims != most), key=lambda dims: plain[dims].value)
+            claim = f"fewer dimensions are closer than all {most} at equal S (λ = 0, {answer} answer)"
+            yield _verdict(claim, plain[best], plain[most], (f"{best} axes", f"{most} dims"), attack)
+
+
+def _about_maps(first: Rows, values: Values, attack: float) -> Iterator[Verdict]:
+    for answer in dict.fromkeys(row["answer"] for row in first.values()):
+        same = {curve: row for curve, row in first.items() if row["answer"] == answer}
+        maps = [curve for curve, row in same.items() if row["space"].startswith("map")]
+        axes = [curve for curve, row in same.items() if not row["space"].startswith("map")]
+        if maps and axes:
+            ours = max(maps, key=lambda curve: values[curve].value)
+            other = max(axes, key=lambda curve: values[curve].value)
+            names = same[ours]["space"], f"{same[other]['space']}, λ = {same[other]['lam'] or 0:g}"
+            claim = f"a map is closer than every number of principal axes at equal S ({answer} answer)"
+            yield _verdict(claim, values[ours], values[other], names, attack)
+
+
+def _verdict(claim: str, better: At, worse: At, names: tuple[str, str], attack: float) -> Verdict:
+    """Say whether the first is larger than the second; undecided if it could be chance."""
+    reach = float(np.hypot(better.reach, worse.reach))
+    difference = better.value - worse.value
+    outcome: Outcome = UNDECIDED if abs(difference) <= reach else HOLDS if difference > 0 else DOES_NOT_HOLD
+    numbers = ", ".join(
+        f"{name} has {at.value:.3f} ± {at.reach:.3f}" for name, at in zip(names, (better, worse), strict=True)
+    )
+    return Verdict(claim, outcome, f"cosine of answers to content words at S = {attack:g}: {numbers}")

@@ -1,0 +1,226 @@
+"""The law of the noise, density ∝ exp(-ε‖z‖_RM), as tests that can fail.
+
+Everything is computed from the raw vectors again: Σ by NumPy's covariance, A by its definition, its root by
+an eigenbasis of its own. Nothing comes from the code under test.
+
+With Y = A^{-1/2}z, ε‖Y‖ is Gamma(m, 1) and Y/‖Y‖ is uniform on the sphere, independent of ‖Y‖. A uniform
+direction times an independent χ_m radius is a standard normal vector, so that every test about directions has
+an exact law: the tests draw such radii themselves.
+"""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from wordveil.randomness import Stream
+
+__all__ = ["LawTest", "Root", "Table", "covariance_of", "matrix_of", "noise_tests", "radius_power", "root_of"]
+
+Table = NDArray[np.float64]
+_DIRECTIONS: Final = 6
+_LAGS: Final = (1, 2)  # rows that follow each other, and the next but one; half of all rows is a third
+_STRETCH: Final = 1.1  # of a variance
+_LONG: Final = 1.2  # of a length
+_CORRELATION: Final = 0.06
+_LEAN: Final = 0.03  # more positive values than half
+_EQUAL: Final = 10  # rows that may be equal by chance in one dimension, where a row is one number
+_FLOAT32: Final = 1e-3  # of the values may be a float32; by chance it is one in millions
+
+
+class LawTest(NamedTuple):
+    """A test of the law: its p-value, corrected for how many comparisons it makes, and what it saw.
+
+    `power` is how often a test at that level finds the mistake; None if always.
+    """
+
+    name: str
+    pvalue: float
+    seen: str
+    mistake: str
+    power: float | None = None
+
+
+def covariance_of(vectors: NDArray[np.floating]) -> Table:
+    """Return Σ: the sample covariance divided by the mean sample variance, so that its trace is m."""
+    covariance = np.atleast_2d(np.cov(vectors.astype(np.float64), rowvar=False))
+    return np.asarray(covariance / (np.trace(covariance) / len(covariance)))
+
+
+def matrix_of(vectors: NDArray[np.floating], lam: float) -> Table:
+    """Return A = λΣ + (1-λ)I."""
+    identity = (1.0 - lam) * np.eye(vectors.shape[1])
+    return identity if lam == 0.0 else np.asarray(lam * covariance_of(vectors) + identity)
+
+
+@dataclass(frozen=True, eq=False)
+class Root:
+    """A^{1/2} and A^{-1/2}, symmetric, and the eigenvectors of A."""
+
+    half: Table
+    inverse: Table
+    axes: Table
+
+
+def root_of(matrix: Table) -> Root:
+    """Return the symmetric root of a matrix."""
+    values, axes = np.linalg.eigh(matrix)
+    return Root((axes * np.sqrt(values)) @ axes.T, (axes / np.sqrt(values)) @ axes.T, axes)
+
+
+def noise_tests(
+    noise: Table,
+    matrix: Table,
+    epsilon: float,
+    stream: Stream,
+    alpha: float = 1e-6,
+    drawn: Table | None = None,
+) -> list[LawTest]:
+    """Return all tests of rows of noise, in the coordinates of the vectors.
+
+    `drawn` is the noise as it was drawn, before it was rotated, which would hide a lower precision.
+
+    Examples
+    --------
+    >>> from wordveil.metric import Metric
+    >>> from wordveil.noise import sample_noise
+    >>> from wordveil.randomness import insecure_stream
+    >>> noise = sample_noise(Metric.euclidean(3), 2.0, 10_000, insecure_stream(1))
+    >>> min(test.pvalue for test in noise_tests(noise, np.eye(3), 2.0, insecure_stream(2))) > 1e-4
+    True
+    """
+    count, dim = noise.shape
+    root = root_of(matrix)
+    white = noise @ (root.inverse @ root.axes)
+    radii = np.linalg.norm(white, axis=1)
+    normals = white  # in place: in 300 dimensions the tables are large
+    normals *= (np.sqrt(2.0 * stream.gammas(dim / 2.0, count)) / radii)[:, None]
+    directions = _directions(dim)
+    projections = normals @ directions.T
+    return [
+        _radius(radii * epsilon, dim, alpha),
+        _covariance(normals, alpha),
+        _direction(projections, alpha),
+        _independence(radii, projections, alpha),
+        _signs(noise, alpha),
+        _rows(noise, normals, radii),
+        _float64(noise if drawn is None else drawn),
+    ]
+
+
+def _directions(dim: int) -> Table:
+    """Return the first, the middle and the last axis of A, and three others."""
+    fixed = np.eye(dim)[[0, dim // 2, dim - 1]]
+    free = np.random.default_rng(99).normal(size=(_DIRECTIONS - 3, dim))
+    return np.concatenate((fixed, free / np.linalg.norm(free, axis=1, keepdims=True)))
+
+
+def _radius(scaled: Table, dim: int, alpha: float) -> LawTest:
+    """ε‖A^{-1/2}z‖ is Gamma(m, 1)."""
+    result = stats.kstest(scaled, stats.gamma(dim).cdf)
+    seen = f"its mean is {scaled.mean() / dim:.4f} of the law's"
+    power = radius_power(dim, len(scaled), alpha)
+    return LawTest("radius", float(result.pvalue), seen, "an ε that is 5% too large", power)
+
+
+def _covariance(normals: Table, alpha: float) -> LawTest:
+    """All second moments of the whitened directions: those of independent coordinates of variance 1."""
+    count, dim = normals.shape
+    moments = normals.T @ normals
+    diagonal = np.diag(moments)
+    law = stats.chi2(count)
+    tails = 2.0 * np.minimum(law.cdf(diagonal), law.sf(diagonal))
+    mixed = np.abs(moments - np.diag(diagonal)).max() / np.sqrt(count)
+    tries = dim * (dim + 1) // 2
+    pvalue = tries * min(float(tails.min()), float(2.0 * stats.norm.sf(mixed)))
+    ends = diagonal / count
+    seen = f"along the axes of A the variance is {ends.min():.3f} to {ends.max():.3f} of the law's"
+    power = float(law.sf(law.isf(alpha / tries / 2.0) / _STRETCH))
+    mistake = f"a variance that is {_STRETCH - 1.0:.0%} too large along one axis"
+    return LawTest("covariance", min(1.0, pvalue), seen, mistake, power)
+
+
+def _direction(projections: Table, alpha: float) -> LawTest:
+    """Project onto a few directions: with the χ_m radius, that gives standard normal deviates."""
+    pvalues = [float(stats.kstest(column, stats.norm.cdf).pvalue) for column in projections.T]
+    law, grid = stats.norm, np.linspace(0.0, 4.0, 2000)
+    apart = float(np.abs(law.cdf(grid) - law.cdf(grid / _LONG)).max())
+    power = _ks_power(apart, len(projections), alpha / _DIRECTIONS)
+    mistake = f"a projection that is {_LONG - 1.0:.0%} too long"
+    seen = f"{_DIRECTIONS} projections, each against the normal law"
+    return LawTest("direction", min(1.0, _DIRECTIONS * min(pvalues)), seen, mistake, power)
+
+
+def _independence(radii: Table, projections: Table, alpha: float) -> LawTest:
+    """Correlate the ranks of radius and direction."""
+    results = [stats.spearmanr(radii, np.abs(column)) for column in projections.T]
+    largest = max(abs(float(result.statistic)) for result in results)
+    pvalue = _DIRECTIONS * min(float(result.pvalue) for result in results)
+    seen = f"the largest rank correlation of radius and direction is {largest:.4f}"
+    threshold = stats.norm.isf(alpha / _DIRECTIONS / 2.0)
+    power = float(stats.norm.sf(threshold - _CORRELATION * np.sqrt(len(radii) - 1.0)))
+    mistake = f"a rank correlation of {_CORRELATION:g}"
+    return LawTest("independence", min(1.0, pvalue), seen, mistake, power)
+
+
+def _signs(noise: Table, alpha: float) -> LawTest:
+    """Each coordinate is positive half of the time."""
+    count, dim = noise.shape
+    law = stats.binom(count, 0.5)
+    positive = (noise > 0.0).sum(axis=0)
+    tails = 2.0 * np.minimum(law.cdf(positive), law.sf(positive - 1))
+    shares = positive / count
+    seen = f"{shares.min():.3f} to {shares.max():.3f} of the values of a coordinate are positive"
+    power = float(stats.binom(count, 0.5 + _LEAN).sf(law.isf(alpha / dim / 2.0)))
+    mistake = f"a coordinate that is positive in {0.5 + _LEAN:.0%} of cases"
+    return LawTest("signs", min(1.0, dim * float(tails.min())), seen, mistake, power)
+
+
+def _rows(noise: Table, normals: Table, radii: Table) -> LawTest:
+    """No two rows are equal, and rows near each other have independent directions and radii."""
+    count, dim = normals.shape
+    mistake = "noise that two words share"
+    equal = count - len({row.tobytes() for row in noise})  # sorting the rows would be slow
+    if equal > (_EQUAL if dim == 1 else 0):
+        return LawTest("rows", 0.0, f"{equal:,} rows of noise are equal to others", mistake)
+    pvalues = []
+    lags = (*_LAGS, count // 2)
+    for lag in lags:
+        product = np.einsum("ij,ij->", normals[:-lag], normals[lag:]) / np.sqrt(dim * (count - lag))
+        pvalues.append(float(2.0 * stats.norm.sf(abs(product))))
+        pvalues.append(float(stats.spearmanr(radii[:-lag], radii[lag:]).pvalue))
+    seen = f"no two are equal, and those at distances {', '.join(map(str, lags))} are not correlated"
+    return LawTest("rows", min(1.0, 2 * len(lags) * min(pvalues)), seen, mistake)
+
+
+def _float64(noise: Table) -> LawTest:
+    """Hardly any value is within a few rounding errors of a float32."""
+    largest = np.abs(noise).max(axis=1, keepdims=True)
+    near = np.abs(noise - noise.astype(np.float32)) <= 2.0**-48 * largest
+    share = float(near.mean())
+    seen = f"{share:.2g} of the values are float32"
+    return LawTest("float64", 0.0 if share > _FLOAT32 else 1.0, seen, "noise in float32")
+
+
+def radius_power(dim: int, count: int, alpha: float, factor: float = 1.05) -> float:
+    """Return at least how often the test of the radius finds an ε that is too large by a factor.
+
+    By the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart the empirical distribution is farther than t
+    from its own law with probability 2·exp(-2nt²) at most, and the two laws are Δ apart.
+
+    Examples
+    --------
+    >>> radius_power(300, 20_000, 1e-6) > 0.999, radius_power(1, 1000, 1e-6)
+    (True, 0.0)
+    """
+    law = stats.gamma(dim)
+    grid = law.ppf(np.linspace(0.0005, 0.9995, 2000))
+    apart = float(np.abs(law.cdf(grid) - law.cdf(factor * grid)).max())
+    return _ks_power(apart, count, alpha)
+
+
+def _ks_power(apart: float, count: int, alpha: float) -> float:
+    room = apart - float(np.sqrt(np.log(2.0 / alpha) / (2.0 * count)))
+    return max(0.0, 1.0 - 2.0 * float(np.exp(-2.0 * count * room**2))) if room > 0.0 else 0.0

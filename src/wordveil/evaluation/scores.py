@@ -1,0 +1,145 @@
+"""Scores of a classifier from its confusion matrices: how many records of each label got each answer."""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wordveil.evaluation.student import finite, half_width
+
+__all__ = [
+    "MACRO",
+    "Statistic",
+    "baseline_scores",
+    "confusion",
+    "interval_of",
+    "p_not_better",
+    "scores_of",
+    "statistics_of",
+]
+
+Floats = NDArray[np.float64]
+MACRO: Final = ("accuracy", "macro_precision", "macro_recall", "macro_f1")
+_BY_LABEL: Final = ("precision", "recall", "f1")
+_RESAMPLES: Final = 400  # puts the 95% limits at the tenth most extreme resample
+
+
+class Statistic(NamedTuple):
+    """A score: its name, and the label that it is about, if it is about one."""
+
+    name: str
+    label: str | None = None
+
+
+def statistics_of(classes: tuple[str, ...]) -> list[Statistic]:
+    """Return what the columns of `scores_of` are.
+
+    Examples
+    --------
+    >>> statistics_of(("ham", "spam"))[3:6]
+    [Statistic(name='macro_f1', label=None), Statistic(name='precision', label='ham'),
+     Statistic(name='precision', label='spam')]
+    """
+    return [Statistic(name) for name in MACRO] + [
+        Statistic(name, label) for name in _BY_LABEL for label in classes
+    ]
+
+
+def confusion(true: NDArray[np.int64], predicted: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Return how many records of each label (row) got each answer (column).
+
+    Examples
+    --------
+    >>> confusion(np.array([0, 0, 1]), np.array([0, 1, 1]), 2)
+    array([[1, 1],
+           [0, 1]])
+    """
+    pairs = np.bincount(true * count + predicted, minlength=count * count)
+    return pairs.reshape(count, count)
+
+
+def scores_of(matrices: NDArray[np.int64] | Floats) -> Floats:
+    """Return the scores of confusion matrices, along a new last axis; one over no records is 0.
+
+    A macro score is the mean over the labels that some record has.
+
+    Examples
+    --------
+    >>> scores_of(np.array([[3, 1], [0, 4]])).round(3).tolist()
+    [0.875, 0.9, 0.875, 0.873, 1.0, 0.8, 0.75, 1.0, 0.857, 0.889]
+    """
+    matrices = np.asarray(matrices, dtype=np.float64)
+    hits = np.diagonal(matrices, axis1=-2, axis2=-1)
+    true, predicted = matrices.sum(axis=-1), matrices.sum(axis=-2)
+    precision = hits / np.where(predicted > 0.0, predicted, 1.0)
+    recall = hits / np.where(true > 0.0, true, 1.0)
+    f1 = 2.0 * hits / np.where(true + predicted > 0.0, true + predicted, 1.0)
+    accuracy = hits.sum(axis=-1, keepdims=True) / true.sum(axis=-1, keepdims=True)
+    occurs = true > 0.0
+    macro = [
+        (values * occurs).sum(axis=-1, keepdims=True) / occurs.sum(axis=-1, keepdims=True)
+        for values in (precision, recall, f1)
+    ]
+    return np.concatenate([accuracy, *macro, precision, recall, f1], axis=-1)
+
+
+def baseline_scores(matrices: NDArray[np.int64], majority: int) -> tuple[Floats, Floats]:
+    """Return the scores of always answering with one label, and of guessing all labels equally often."""
+    true = matrices.sum(axis=-1).mean(axis=0)
+    always = np.zeros((len(true), len(true)))
+    always[:, majority] = true
+    guessed = np.repeat(true[:, None] / len(true), len(true), axis=1)
+    return scores_of(always), scores_of(guessed)
+
+
+def p_not_better(matrices: NDArray[np.int64], majority: int) -> float:
+    """Return the p-value of "it is not better than always answering with that label" (McNemar, exact).
+
+    Let b be the records of other labels that are recognised, and c those of that label that are not. If the
+    classifier is no better, b of b + c is at most a fair coin's. Repetitions share their data, so b and c are
+    means over them: the test is that of a single one.
+
+    Examples
+    --------
+    >>> round(p_not_better(np.array([[[95, 5], [30, 20]]]), 0), 4)
+    0.002
+    >>> p_not_better(np.array([[[100, 0], [50, 0]]]), 0)
+    1.0
+    """
+    from scipy.special import betainc
+
+    hits = np.diagonal(matrices, axis1=-2, axis2=-1).sum(axis=-1)
+    kept = matrices[:, majority, majority]
+    better = float((hits - kept).mean())
+    worse = float((matrices[:, majority].sum(axis=-1) - kept).mean())
+    return float(betainc(better, worse + 1.0, 0.5)) if better > 0.0 else 1.0
+
+
+def interval_of(
+    matrices: NDArray[np.int64], scores: Floats, overlap: float | None
+) -> list[tuple[float | None, float | None]]:
+    """Return the 95% interval of the mean of each score, within [0, 1].
+
+    Over random splits, whose test parts are `overlap` times as large as the training parts, it is Nadeau and
+    Bengio's. With a fixed split (None), the tested records are resampled, each time from one repetition.
+    """
+    if overlap is None:
+        low, high = np.percentile(_resampled_scores(matrices), [2.5, 97.5], axis=0)
+        return list(zip(low.tolist(), high.tolist(), strict=True))
+    intervals: list[tuple[float | None, float | None]] = []
+    for column in scores.T:
+        half, mean = finite(half_width(column, overlap)), float(column.mean())
+        intervals.append((None, None) if half is None else (max(0.0, mean - half), min(1.0, mean + half)))
+    return intervals
+
+
+def _resampled_scores(matrices: NDArray[np.int64]) -> Floats:
+    random = np.random.default_rng(0)
+    scores = []
+    for choice in random.integers(0, len(matrices), _RESAMPLES):
+        cells = np.nonzero(matrices[choice])
+        counts = matrices[choice][cells]
+        resampled = np.zeros_like(matrices[choice])
+        resampled[cells] = random.multinomial(counts.sum(), counts / counts.sum())
+        scores.append(scores_of(resampled))
+    return np.array(scores)

@@ -1,0 +1,242 @@
+"""The search behind `tune`: many settings with few draws, fewer with more, the last with other draws."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from wordveil.evaluation.frontier_experiment import curve_attack, setting_row
+from wordveil.evaluation.frontier_measures import Effort, Measurer
+from wordveil.evaluation.frontier_spaces import Curve, spread_epsilons
+from wordveil.evaluation.tuning_problem import End, Problem
+from wordveil.intervals import Share
+
+__all__ = ["Point", "Search"]
+
+# S at which each line is tried first: from hardly more than guessing alone to hardly protected.
+_TARGETS: Final = (0.08, 0.15, 0.25, 0.4, 0.6)
+_EXTENSION: Final = 1.6  # a line whose last ε still satisfies everything is tried further on by this factor
+_EXTENSIONS: Final = 8
+_STEP: Final = 1.04  # the first step of ε towards a limit; each further one is twice as long
+_CLOSE: Final = 1.01  # ε this near to a limit is near enough
+_EVALUATIONS: Final = 9
+_NEARLY: Final = 0.02  # of a limit: with few draws, a setting this little beyond it may be within
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A setting and what was measured there.
+
+    Attributes
+    ----------
+    curve, epsilon
+        The setting.
+    shares : dict of Share
+        The limited statistics.
+    goal : Share, optional
+        The statistic to optimise; None if it was not measured.
+    problem : Problem
+    """
+
+    curve: Curve
+    epsilon: float
+    shares: dict[str, Share]
+    goal: Share | None
+    problem: Problem
+
+    def excess(self, end: End = "unfavourable") -> float:
+        """Return how far the worst constraint is exceeded, as a part of its limit; negative if none is."""
+        return max(
+            constraint.excess(self.shares[constraint.name], end)
+            for constraint in self.problem.constraints
+            if constraint.name in self.shares
+        )
+
+    def rank(self, end: End) -> tuple[float, float]:
+        """Return a key that sorts better points first: those that satisfy the constraints, by the goal."""
+        excess = self.excess(end)
+        if excess > (_NEARLY if end == "middle" else 0.0):
+            return excess, 0.0
+        value = math.inf if self.goal is None else self.goal.share
+        return 0.0, -value if self.problem.is_for_utility else value
+
+
+@dataclass(eq=False)
+class Search:
+    """Looks for the best setting of a problem, and remembers what it has tried.
+
+    Parameters
+    ----------
+    problem : Problem
+    measurer, small : Measurer
+        `small` has fewer texts, for a first look.
+    watch : callable
+        Called after each setting with a number from 0 to 1.
+    """
+
+    problem: Problem
+    measurer: Measurer
+    small: Measurer
+    first: Effort
+    later: Effort
+    last: Effort
+    watch: Callable[[float], None] = lambda _: None
+    tried: dict[Any, dict[str, Any]] = field(default_factory=dict, init=False)
+
+    def run(self, curves: list[Curve], epsilons: list[float] | None, lams: list[float]) -> list[Point]:
+        """Return the contenders, the best first, measured with the most draws."""
+        points = []
+        for number, curve in enumerate(curves):
+            points.append(self._first_look(curve, epsilons))
+            self.watch(0.6 * (number + 1) / len(curves))
+        best = self._second_look(_sorted(points, "middle")[:10], 0.6, 0.75)
+        refined = list(_other_lams(best[:3], lams))
+        best = _sorted([*best, *self._second_look(refined, 0.75, 0.85)], "middle")
+        contenders = []
+        chosen = _distinct(best)[:4]
+        for number, point in enumerate(chosen):
+            contenders.append(self._settled(point, self.last, "unfavourable"))
+            self.watch(0.85 + 0.15 * (number + 1) / len(chosen))
+        return _sorted(contenders, "unfavourable")
+
+    def _second_look(self, points: list[Point], start: float, end: float) -> list[Point]:
+        looked = []
+        for number, point in enumerate(points):
+            looked.append(self._settled(point, self.later, "middle"))
+            self.watch(start + (end - start) * (number + 1) / len(points))
+        return _sorted(looked, "middle")
+
+    def judge(
+        self, curve: Curve, epsilon: float, effort: Effort, *, with_goal: bool, small: bool = False
+    ) -> Point:
+        """Measure the constraints at a setting, without the goal only until one is clearly exceeded."""
+        measurer = self.small if small else self.measurer
+        mechanism, problem = curve.at(epsilon), self.problem
+        shares: dict[str, Share] = {}
+        for constraint in problem.constraints:
+            share = problem.value(constraint.name, measurer, mechanism, effort)
+            shares[constraint.name] = share
+            if not with_goal and constraint.excess(share, "favourable") > _NEARLY:
+                break  # the others are more expensive
+        goal = problem.value(problem.goal, measurer, mechanism, effort) if with_goal else None
+        point = Point(curve, epsilon, shares, goal, problem)
+        self._remember(point, effort)
+        return point
+
+    def _remember(self, point: Point, effort: Effort) -> None:
+        row = setting_row(point.curve, point.epsilon) | {"draws": effort.draws}
+        key = (id(point.curve), point.epsilon)
+        values = dict(point.shares) | ({} if point.goal is None else {self.problem.goal: point.goal})
+        for name, share in values.items():
+            row |= {name: share.share, f"{name}_low": share.low, f"{name}_high": share.high}
+        self.tried[key] = self.tried.get(key, {}) | row
+
+    def _first_look(self, curve: Curve, epsilons: list[float] | None) -> Point:
+        """Return the setting of a line where the constraints end, with few draws."""
+        if epsilons is None:
+            limits = {c.limit for c in self.problem.constraints if c.name == "attack"}
+            attack = curve_attack(self.small, curve, self.first)
+            epsilons = spread_epsilons(attack, sorted({*_TARGETS, *limits}))
+        points = [self._look(curve, epsilon) for epsilon in sorted(epsilons)]
+        if self.problem.is_for_utility:
+            points.reverse()  # from the most useful to the most private
+        for _ in range(_EXTENSIONS):
+            if points[0].excess("middle") > 0.0:
+                break
+            factor = _EXTENSION if self.problem.is_for_utility else 1.0 / _EXTENSION
+            points.insert(0, self._look(curve, rounded(points[0].epsilon * factor, down=True)))
+        for beyond, within in zip([None, *points], points, strict=False):
+            if within.excess("middle") <= 0.0:
+                epsilon = within.epsilon if beyond is None else _crossing(within, beyond, "middle")
+                return self._look(curve, self._safe(epsilon), with_goal=True)
+        least = min(points, key=lambda point: point.excess("middle"))
+        return self._look(curve, least.epsilon, with_goal=True)
+
+    def _look(self, curve: Curve, epsilon: float, *, with_goal: bool = False) -> Point:
+        return self.judge(curve, epsilon, self.first, with_goal=with_goal, small=True)
+
+    def _safe(self, epsilon: float) -> float:
+        """Return ε with three digits, rounded to the side on which constraints still hold."""
+        return rounded(epsilon, down=self.problem.is_for_utility)
+
+    def _settled(self, start: Point, effort: Effort, end: End) -> Point:
+        """Return the setting of a line that is nearest to the limits and within them, by one end."""
+        outward = 1.0 if self.problem.is_for_utility else -1.0
+        epsilon, step = self._safe(start.epsilon), math.log(_STEP)
+        within: Point | None = None
+        beyond: Point | None = None
+        best: Point | None = None
+        for _ in range(_EVALUATIONS):
+            point = self.judge(start.curve, epsilon, effort, with_goal=False)
+            if best is None or point.excess(end) < best.excess(end):
+                best = point
+            if point.excess(end) <= 0.0:
+                within = point if within is None or _further(point, within, outward) else within
+            else:
+                beyond = point if beyond is None or _further(beyond, point, outward) else beyond
+            if within is not None and beyond is not None:
+                epsilon = self._safe(_crossing(within, beyond, end))
+                if abs(math.log(beyond.epsilon / within.epsilon)) < math.log(_CLOSE) or epsilon in (
+                    within.epsilon,
+                    beyond.epsilon,
+                ):
+                    break
+            else:
+                direction = outward if beyond is None else -outward
+                epsilon = self._safe(point.epsilon * math.exp(direction * step))
+                step *= 2.0
+        kept = within if within is not None else best
+        assert kept is not None
+        return self.judge(kept.curve, kept.epsilon, effort, with_goal=True)
+
+
+def rounded(epsilon: float, *, down: bool) -> float:
+    """Return ε with three digits, never on the other side.
+
+    Examples
+    --------
+    >>> rounded(0.98765, down=True), rounded(0.98765, down=False)
+    (0.987, 0.988)
+    """
+    exponent = math.floor(math.log10(epsilon)) - 2
+    scaled = epsilon / 10.0**exponent
+    whole = math.floor(scaled + 1e-9) if down else math.ceil(scaled - 1e-9)
+    return float(f"{whole}e{exponent}")
+
+
+def _sorted(points: list[Point], end: End) -> list[Point]:
+    return sorted(points, key=lambda point: point.rank(end))
+
+
+def _further(first: Point, second: Point, outward: float) -> bool:
+    return (first.epsilon - second.epsilon) * outward > 0.0
+
+
+def _crossing(within: Point, beyond: Point, end: End) -> float:
+    """Return ε where the excess is about zero, by a straight line in log ε."""
+    low, high = within.excess(end), beyond.excess(end)
+    share = min(max(-low / (high - low), 0.1), 0.9) if high > low else 0.5
+    return float(within.epsilon * (beyond.epsilon / within.epsilon) ** share)
+
+
+def _distinct(points: list[Point]) -> list[Point]:
+    """Return the first point of each space, mechanism and answer: other λ hardly differ."""
+    kinds: dict[Any, Point] = {}
+    for point in points:
+        curve = point.curve
+        kinds.setdefault((id(curve.space), curve.mechanism, curve.options.get("answer")), point)
+    return list(kinds.values())
+
+
+def _other_lams(points: list[Point], lams: list[float]) -> Iterator[Point]:
+    """Yield points with λ halfway to the neighbours in the grid: the grid, refined."""
+    for point in points:
+        lam = point.curve.options.get("lam")
+        if lam not in lams or len(lams) < 2:
+            continue
+        place = lams.index(lam)
+        for other in (place - 1, place + 1):
+            if 0 <= other < len(lams):
+                middle = (lam + lams[other]) / 2.0
+                curve = replace(point.curve, options={**point.curve.options, "lam": middle})
+                yield replace(point, curve=curve)

@@ -1,0 +1,173 @@
+"""The report of a frontier: what settings are worth at equal attack, and how misleading equal ε is."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from wordveil.evaluation.results import FrontierResult
+from wordveil.report.charts import Chart, Level, Line, Panel
+from wordveil.report.frontier_tables import curve_names, frontier_tables, full_names, nearest_to
+from wordveil.report.grids import Row, tally
+from wordveil.report.report import Report, make_report
+
+__all__ = ["frontier_report"]
+
+_S: Final = "S: how often a word is guessed"
+_MARK: Final = "undominated (ringed)"
+_RINGS: Final = (
+    "Rings mark settings for which no other one, in any panel, has a smaller S and as much of the other."
+)
+
+
+@make_report.register
+def frontier_report(result: FrontierResult) -> Report:
+    """Return the report on what λ, spaces, mechanisms and answers buy."""
+    rows = result.rows()
+    has_texts = "accuracy" in rows[0]
+    charts = [*_text_charts(rows), *_closeness_charts(rows)]
+    tables = frontier_tables(rows, result.settings["reference_attack"])
+    about = f", {result.name}" if has_texts else f": {result.name}"
+    return Report(
+        "frontier",
+        f"What settings are worth at equal attack{about}",
+        _summary(result, rows),
+        result.verdicts(),
+        charts,
+        tables,
+        rows,
+        result.settings,
+        result.is_private,
+        result.to_dict(),
+    )
+
+
+def _summary(result: FrontierResult, rows: Sequence[Row]) -> tuple[str, str, str]:
+    at = result.settings["reference_attack"]
+    near = nearest_to(rows, at)
+    best = max(near, key=lambda row: row["cosine_content"])
+    worst = min(near, key=lambda row: row["cosine_content"])
+    names = dict(zip(map(id, rows), full_names(rows), strict=True))
+    head = f"{len(rows)} settings were compared by S, how often the best guess of an attacker is right"
+    closeness = (
+        f"Near S = {at:g}, answers to content words have a mean cosine of {best['cosine_content']:.2f} at "
+        f"best ({names[id(best)]}, ε = {best['epsilon']:g}) and {worst['cosine_content']:.2f} at worst "
+        f"({names[id(worst)]}, ε = {worst['epsilon']:g}); one and the same answer for every word has "
+        f"{best['constant_cosine_content']:.2f}."
+    )
+    if "accuracy" in best:
+        top = max(near, key=lambda row: row["accuracy"])
+        closeness = (
+            f"Near S = {at:g}, the best accuracy is {top['accuracy']:.3f} ({names[id(top)]}), "
+            f"{top['accuracy_unperturbed']:.3f} on unperturbed text and {top['accuracy_majority']:.3f} by "
+            f"the most frequent label; there {top['linkage']:.0%} of the texts are linked to their originals."
+        )
+    return f"{head}.", closeness, f"Equal ε is not equal privacy. {tally(result.verdicts())}"
+
+
+def _panels(
+    rows: Sequence[Row], x: str, y: str, levels: tuple[Level, ...], marked: str = ""
+) -> tuple[Panel, ...]:
+    """Return a panel for each answer, with a line for each space, mechanism and λ."""
+    names = curve_names(rows)
+    panels = []
+    for answer in dict.fromkeys(row["answer"] for row in rows):
+        groups: dict[str, list[Row]] = {}
+        for name, row in zip(names, rows, strict=True):
+            if row["answer"] == answer:
+                groups.setdefault(name, []).append(row)
+        lines = tuple(
+            _line(name, sorted(group, key=lambda row: row[x]), x, y, marked) for name, group in groups.items()
+        )
+        panels.append(Panel(f"{answer} answer" if answer else "own answers", lines, levels))
+    return tuple(panels)
+
+
+def _line(name: str, rows: Sequence[Row], x: str, y: str, marked: str) -> Line:
+    def column(key: str) -> tuple[float, ...]:
+        return tuple(float(row[key]) for row in rows)
+
+    return Line(
+        name,
+        column(x),
+        column(y),
+        column(f"{y}_low"),
+        column(f"{y}_high"),
+        tuple(bool(row[marked]) for row in rows) if marked else None,
+    )
+
+
+def _closeness_charts(rows: Sequence[Row]) -> list[Chart]:
+    nulls = (
+        Level("constant", rows[0]["constant_cosine_content"]),
+        Level("random", rows[0]["random_cosine_content"]),
+    )
+    what = "The mean cosine of content words and their answers, in all dimensions"
+    bars = (
+        "The bars are 95% intervals; the dashed lines are the best answer that is always the same, and a "
+        "random word."
+    )
+    by_attack = Chart(
+        "closeness",
+        f"{what}, against S. {bars} {_RINGS}",
+        _panels(rows, "attack", "cosine_content", nulls, "undominated"),
+        _S,
+        "cosine, content words",
+        (-1.0, 1.0),
+        decimals=2,
+        scale="linear",
+        mark=_MARK,
+    )
+    by_epsilon = Chart(
+        "closeness-by-epsilon",
+        f"{what}, against ε, for contrast: ε is a rate per unit of distance, so the same ε promises "
+        f"different things in different spaces. {bars}",
+        _panels(rows, "epsilon", "cosine_content", nulls),
+        "ε",
+        "cosine, content words",
+        (-1.0, 1.0),
+        decimals=2,
+        scale="log",
+    )
+    return [by_attack, by_epsilon]
+
+
+def _text_charts(rows: Sequence[Row]) -> list[Chart]:
+    if "accuracy" not in rows[0]:
+        return []
+    first = rows[0]
+    baselines = tuple(
+        Level(name, first[f"accuracy_{name}"]) for name in ("unperturbed", "majority", "chance")
+    )
+    accuracy = Chart(
+        "accuracy",
+        "The accuracy of a classifier that learns from private text, against S. The bars are 95% intervals; "
+        f"the dashed lines are unperturbed text, the most frequent label, and chance. {_RINGS}",
+        _panels(rows, "attack", "accuracy", baselines, "undominated_accuracy"),
+        _S,
+        "accuracy",
+        (0.0, 1.0),
+        decimals=2,
+        scale="linear",
+        mark=_MARK,
+    )
+    linkage = Chart(
+        "linkage",
+        f"How often a private text is linked to its original among {first['linkage_candidates']:,}, by its "
+        "words and its length, against S. The bars are 95% intervals; the dashed line is its length alone.",
+        _panels(rows, "attack", "linkage", (Level("length", first["linkage_by_length"]),)),
+        _S,
+        "linked texts, share",
+        (0.0, 1.0),
+        decimals=2,
+        scale="linear",
+    )
+    by_epsilon = Chart(
+        "accuracy-by-epsilon",
+        "The same accuracy against ε, for contrast.",
+        _panels(rows, "epsilon", "accuracy", baselines),
+        "ε",
+        "accuracy",
+        (0.0, 1.0),
+        decimals=2,
+        scale="log",
+    )
+    return [accuracy, linkage, by_epsilon]

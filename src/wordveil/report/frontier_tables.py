@@ -1,0 +1,200 @@
+"""The tables of a frontier: settings near one attack, and privacy and closeness at every setting."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from wordveil.evaluation.frontier_claims import curve_of
+from wordveil.report.grids import Row, values_of
+from wordveil.report.tables import StatTable
+
+__all__ = ["curve_names", "frontier_tables", "full_names", "nearest_to"]
+
+_KINDS: Final = {"tokens": "running text", "content": "content words", "uniform": "uniform words"}
+_CLOSENESS: Final = {
+    "cosine": "mean cosine of word and answer",
+    "near_10": "answers among the 10 words nearest to the word",
+    "near_100": "answers among the 100 words nearest to the word",
+}
+
+
+def frontier_tables(rows: Sequence[Row], attack: float) -> list[StatTable]:
+    """Return the settings near that attack, what texts are worth, privacy and closeness."""
+    texts = [_text_table(rows)] if "accuracy" in rows[0] else []
+    closeness = [_closeness_table(rows, kind) for kind in _KINDS]
+    return [_compared(rows, attack), *texts, _privacy_table(rows), *closeness]
+
+
+def curve_names(rows: Sequence[Row]) -> list[str]:
+    """Return the name of the line of each row: its space, and what else differs between the rows.
+
+    Examples
+    --------
+    >>> rows = [{"space": "10 axes", "mechanism": "mahalanobis", "lam": lam} for lam in (0.0, 1.0)]
+    >>> curve_names(rows)
+    ['10 axes, λ = 0', '10 axes, λ = 1']
+    """
+    several_lams, several = len(values_of(rows, "lam")) > 1, len(values_of(rows, "mechanism")) > 1
+    names = []
+    for row in rows:
+        parts = [row["space"].removeprefix("map ") if row["space"] != "map" else "map"]
+        if several and row["mechanism"] != "mahalanobis":
+            parts.append(row["mechanism"])
+        elif several_lams and row.get("lam") is not None:
+            parts.append(f"λ = {row['lam']:g}")
+        names.append(", ".join(parts))
+    return names
+
+
+def nearest_to(rows: Sequence[Row], attack: float) -> list[Row]:
+    """Return the setting of each line whose S is nearest to this."""
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(curve_of(dict(row)), []).append(row)
+    return [min(group, key=lambda row: abs(row["attack"] - attack)) for group in groups.values()]
+
+
+def full_names(rows: Sequence[Row]) -> list[str]:
+    """Return the names of lines with their answers, if these differ."""
+    several = len(values_of(rows, "answer")) > 1
+    return [
+        f"{name}, {row['answer']}" if several and row["answer"] else name
+        for name, row in zip(curve_names(rows), rows, strict=True)
+    ]
+
+
+Column = tuple[str, Callable[[Row], str]]
+
+
+def _percent(key: str) -> Callable[[Row], str]:
+    return lambda row: "" if row.get(key) is None else f"{100.0 * row[key]:.1f}%"
+
+
+def _number(key: str, decimals: int) -> Callable[[Row], str]:
+    return lambda row: "" if row.get(key) is None else f"{row[key]:.{decimals}f}"
+
+
+def _table(
+    title: str, rows: Sequence[Row], columns: Sequence[Column], note: str, below: Any = ()
+) -> StatTable:
+    names = full_names(rows)
+    head: list[Column] = [("ε", lambda row: f"{row['epsilon']:g}"), ("S", _percent("attack"))]
+    lines = [
+        (name, *(cell(row) for _, cell in (*head, *columns))) for name, row in zip(names, rows, strict=True)
+    ]
+    lines += [(name, *[""] * len(head), *cells) for name, cells in below]
+    return StatTable(title, ("setting", *(name for name, _ in (*head, *columns))), tuple(lines), note)
+
+
+def _compared(rows: Sequence[Row], attack: float) -> StatTable:
+    """Return one setting of each line, that with the nearest S, in order of closeness."""
+    near = sorted(nearest_to(rows, attack), key=lambda row: -row["cosine_content"])
+    columns: list[Column] = [
+        ("cosine, content", _number("cosine_content", 2)),
+        ("100 nearest, content", _percent("near_100_content")),
+        ("cosine, tokens", _number("cosine_tokens", 2)),
+        ("ε·d in meaning", _number("exponent", 1)),
+        ("ε·diameter", _number("exponent_worst", 0)),
+        ("watched words", _percent("watched")),
+        ("from answers", _percent("answers_attack")),
+        ("N_w", _number("n_w", 1)),
+    ]
+    if "accuracy" in near[0]:
+        columns[:0] = [("accuracy", _number("accuracy", 3)), ("linked", _percent("linkage"))]
+    note = (
+        "For each line the setting whose S is nearest. ε·d in meaning is the proven exponent between a word "
+        "and the ten words nearest to it by cosine in all dimensions, at the median."
+    )
+    return _table(
+        f"Near S = {attack:g}, in order of closeness", near, columns, note, _null_rows(near, columns)
+    )
+
+
+def _null_rows(rows: Sequence[Row], columns: Sequence[Column]) -> list[tuple[str, list[str]]]:
+    """Return the two null answers below a table, where a column has a value for them."""
+    names = {
+        "cosine, content": ("cosine_content", 2),
+        "100 nearest, content": ("near_100_content", 0),
+        "cosine, tokens": ("cosine_tokens", 2),
+    }
+
+    def cell(null: str, column: str) -> str:
+        if column not in names:
+            return ""
+        key, decimals = names[column]
+        return (_number(f"{null}_{key}", 2) if decimals else _percent(f"{null}_{key}"))(rows[0])
+
+    return [
+        (name, [cell(null, column) for column, _ in columns])
+        for null, name in (("constant", "always the same answer"), ("random", "a random answer"))
+    ]
+
+
+def _text_table(rows: Sequence[Row]) -> StatTable:
+    columns: list[Column] = [
+        ("accuracy", _number("accuracy", 3)),
+        ("95% interval", lambda row: f"{row['accuracy_low']:.3f} to {row['accuracy_high']:.3f}"),
+        ("linked", _percent("linkage")),
+        ("its interval", lambda row: f"{100 * row['linkage_low']:.1f}% to {100 * row['linkage_high']:.1f}%"),
+    ]
+    first = rows[0]
+    below = [
+        (name, [f"{first[f'accuracy_{key}']:.3f}", "", linked, ""])
+        for name, key, linked in (
+            ("unperturbed text", "unperturbed", ""),
+            ("most frequent label; length alone", "majority", _percent("linkage_by_length")(first)),
+            ("chance", "chance", f"{100 * first['linkage_by_guessing']:.2f}%"),
+        )
+    ]
+    note = (
+        f"Linked: the right one of {first['linkage_candidates']:,} originals is picked by words and length."
+    )
+    return _table("What texts are still worth, and how often they are linked", rows, columns, note, below)
+
+
+def _privacy_table(rows: Sequence[Row]) -> StatTable:
+    columns: list[Column] = [
+        ("its interval", lambda row: f"{100 * row['attack_low']:.1f}% to {100 * row['attack_high']:.1f}%"),
+        ("S, content", _percent("attack_content")),
+        ("from answers", _percent("answers_attack")),
+        ("content, from answers", _percent("answers_attack_content")),
+        ("watched words", _percent("watched")),
+        ("watched above half", lambda row: f"{row['watched_above_half']}"),
+        ("N_w", _number("n_w", 1)),
+        ("N_w, 95th percentile", _number("n_w_p95", 0)),
+        ("ε·d in meaning", _number("exponent", 1)),
+        ("its 95th percentile", _number("exponent_p95", 1)),
+        ("ε·diameter", _number("exponent_worst", 0)),
+    ]
+    note = (
+        "S is the success of the best guess by someone who sees what the answer is made from (bounds by "
+        "draws where a mechanism has no closed form); from answers, that of someone who sees only answers, "
+        "at least. "
+        "Watched words: how often words on sensitive topics are recognised, on average, and how many of "
+        f"{rows[0]['watched_words']} in more than half of the draws. N_w in % of draws."
+    )
+    return _table("Privacy at every setting", rows, columns, note)
+
+
+def _closeness_table(rows: Sequence[Row], kind: str) -> StatTable:
+    columns: list[Column] = [
+        ("cosine", _number(f"cosine_{kind}", 3)),
+        ("95% interval", lambda row: f"{row[f'cosine_{kind}_low']:.3f} to {row[f'cosine_{kind}_high']:.3f}"),
+        ("10 nearest", _percent(f"near_10_{kind}")),
+        ("100 nearest", _percent(f"near_100_{kind}")),
+        ("unchanged", _percent(f"unchanged_{kind}")),
+    ]
+    first = rows[0]
+    below = [
+        (
+            name,
+            [
+                _number(f"{null}_cosine_{kind}", 3)(first),
+                "",
+                *(_percent(f"{null}_near_{near}_{kind}")(first) for near in (10, 100)),
+                "",
+            ],
+        )
+        for null, name in (("constant", "always the same answer"), ("random", "a random answer"))
+    ]
+    note = "; ".join(_CLOSENESS.values()).capitalize() + ". Cosines are those in all dimensions."
+    return _table(f"Closeness: {_KINDS[kind]}", rows, columns, note, below)

@@ -1,0 +1,134 @@
+"""The report of `tune`: the setting that was chosen, the runner-up, what was traded away, what was tried."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from wordveil.evaluation.results import TuningResult
+from wordveil.evaluation.tuning_problem import STATISTICS
+from wordveil.evaluation.tuning_words import NOT_PRIVATE, setting_name
+from wordveil.report.charts import Chart, Level, Line, Panel
+from wordveil.report.report import Report, make_report
+from wordveil.report.tables import StatTable
+
+__all__ = ["tuning_report"]
+
+_COLUMNS: Final = (
+    ("S", "attack", "{:.1%}"),
+    ("S, content", "attack_content", "{:.1%}"),
+    ("from answers", "answers_attack", "{:.1%}"),
+    ("watched words", "watched", "{:.1%}"),
+    ("stay", "unchanged", "{:.1%}"),
+    ("ε·d in meaning", "exponent", "{:.1f}"),
+    ("ε·diameter", "exponent_worst", "{:.0f}"),
+    ("cosine, content", "cosine_content", "{:.2f}"),
+    ("100 nearest, content", "near_100_content", "{:.1%}"),
+    ("accuracy", "accuracy", "{:.3f}"),
+    ("linked", "linkage", "{:.1%}"),
+)
+_MOST_LINES: Final = 6  # more could not be told apart
+
+
+@make_report.register
+def tuning_report(result: TuningResult) -> Report:
+    """Return the report on the setting that serves a goal best."""
+    charts = [chart] if (chart := _chart(result)) is not None else []
+    return Report(
+        "tuning",
+        f"A setting for a goal: {result.name}",
+        _summary(result),
+        [],
+        charts,
+        [_judged(result), _contenders(result.contenders), _traded(result), _toml(result)],
+        result.rows(),
+        {**result.problem, **result.settings},
+        result.is_private,
+        result.to_dict(),
+    )
+
+
+def _summary(result: TuningResult) -> tuple[str, str, str]:
+    tried = f"{result.settings['settings_tried']:,} settings were tried"
+    asked = "; ".join(result.problem["constraints"])
+    first = f"{tried}, for the {result.problem['goal']}, with {asked}."
+    assert result.chosen is not None
+    if not result.is_met:
+        second = f"{result.shortfall} It is {setting_name(result.chosen)}."
+    else:
+        runner_up = f"; the runner-up is {setting_name(result.runner_up)}" if result.runner_up else ""
+        second = f"The choice is {setting_name(result.chosen)}{runner_up}."
+    return first, second, NOT_PRIVATE if result.is_private else " ".join(result.traded[:1])
+
+
+def _judged(result: TuningResult) -> StatTable:
+    """Return what the choice and the runner-up were judged by."""
+    rows = []
+    for name in (result.chosen or {})["judged"]:
+        cells = []
+        for row in (result.chosen, result.runner_up):
+            value = (row or {}).get("judged", {}).get(name)
+            cells.append(
+                "" if value is None else f"{value['share']:.3g} ({value['low']:.3g} to {value['high']:.3g})"
+            )
+        limit = (result.chosen or {})["judged"][name]["limit"]
+        is_privacy = STATISTICS[name].is_privacy
+        asked = f"at {'most' if is_privacy else 'least'} {limit:g}" if limit is not None else "the goal"
+        rows.append((STATISTICS[name].label, asked, *cells))
+    note = "95% intervals; a constraint is satisfied if the unfavourable end is within the limit."
+    return StatTable("Judged by", ("statistic", "asked for", "choice", "runner-up"), tuple(rows), note)
+
+
+def _contenders(rows: Sequence[dict[str, Any]]) -> StatTable:
+    columns = [column for column in _COLUMNS if column[1] in rows[0]]
+    lines = tuple(
+        (
+            setting_name(row),
+            *("" if row.get(key) is None else form.format(row[key]) for _, key, form in columns),
+        )
+        for row in rows
+    )
+    note = "Each measured at the ε where the constraints end, with draws that did not choose it."
+    return StatTable("The contenders, the best first", ("setting", *(c[0] for c in columns)), lines, note)
+
+
+def _traded(result: TuningResult) -> StatTable:
+    rows = tuple((str(number), sentence) for number, sentence in enumerate(result.traded, 1))
+    return StatTable("What was traded away", ("", "in words"), rows)
+
+
+def _toml(result: TuningResult) -> StatTable:
+    lines = tuple((line,) for line in (result.chosen or {})["toml"].splitlines() if line)
+    return StatTable("The settings file, for 'wordveil perturb --config FILE'", ("TOML",), lines)
+
+
+def _chart(result: TuningResult) -> Chart | None:
+    """Return the goal against the first limited statistic, where both were measured: a point per line."""
+    goal = result.problem["optimised"]
+    limited = next(iter(result.problem["limits"]))
+    rows = [row for row in result.rows() if row.get(goal) is not None and row.get(limited) is not None]
+    if goal == limited or not rows:
+        return None
+    best: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        best.setdefault(row["space"], []).append(row)
+    sign = 1.0 if STATISTICS[goal].is_privacy else -1.0
+    spaces = sorted(best, key=lambda space: min(sign * row[goal] for row in best[space]))[:_MOST_LINES]
+    lines = tuple(_line(space, best[space], limited, goal) for space in spaces)
+    limit = result.problem["limits"][limited]
+    x, y = (STATISTICS[name].label for name in (limited, goal))
+    chosen = (result.chosen or {})["judged"].get(goal, {}).get("share")
+    levels = (Level("choice", chosen),) if chosen is not None else ()
+    return Chart(
+        "tuning",
+        f"{y[:1].upper()}{y[1:]}, against {x}: where the constraint ({limit:g}) ends, for the λ and answers "
+        "of each space; most of them measured with few draws.",
+        (Panel("", lines, levels),),
+        x,
+        y,
+        decimals=2,
+        scale="linear",
+    )
+
+
+def _line(space: str, rows: list[dict[str, Any]], x: str, y: str) -> Line:
+    ordered = sorted(rows, key=lambda row: row[x])
+    return Line(space, tuple(row[x] for row in ordered), tuple(row[y] for row in ordered))

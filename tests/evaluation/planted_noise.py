@@ -1,0 +1,152 @@
+"""Mechanisms with one mistake each in their noise; the first two are what public implementations do.
+
+`Renormalised` is the elliptical noise of one of them, from its definition: A^{1/2}X is divided by its length, so the
+radius has the law of Euclidean noise. `WrongTrace` is that of another: Σ is scaled so that its trace is 277 of 300.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import wordveil as wv
+from wordveil.nearest import BruteSearch
+
+Ids = NDArray[np.int64]
+Table = NDArray[np.float64]
+
+
+class Planted(wv.Mahalanobis):
+    """The mechanism of the paper, written out once more; subclasses change one part."""
+
+    shape_less = 0
+
+    def directions(self, normals: Table) -> Table:
+        return np.asarray(normals / np.linalg.norm(normals, axis=1, keepdims=True))
+
+    def scales(self) -> Table:
+        return self.metric.scales
+
+    def noise_epsilon(self) -> float:
+        return self.epsilon
+
+    def stretched(self, directions: Table) -> Table:
+        return np.asarray(directions * np.sqrt(self.scales()))
+
+    def changed(self, noise: Table) -> Table:
+        return noise
+
+    def _noisy_points(self, ids: Ids, stream: wv.Stream) -> Table:
+        dim = self.embedding.dim
+        directions = self.stretched(self.directions(stream.normals((len(ids), dim))))
+        radii = stream.gammas(dim - self.shape_less, len(ids)) / self.noise_epsilon()
+        return self.changed(directions * radii[:, None]) + self._places[ids]
+
+
+class Renormalised(Planted):
+    def stretched(self, directions: Table) -> Table:
+        stretched = super().stretched(directions)
+        return np.asarray(stretched / np.linalg.norm(stretched, axis=1, keepdims=True))
+
+
+class WrongTrace(Planted):
+    def scales(self) -> Table:
+        return np.asarray(self.lam * self.metric.eigenvalues * 277 / 300 + (1.0 - self.lam))
+
+
+class WrongTraceEverywhere(wv.Mahalanobis):
+    """Σ of trace 2m in the noise and in the claim: consistent, but not the distance that is promised."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        right = self.metric
+        wrong = wv.Metric(right.lam, 2.0 * right.eigenvalues, right.axes)
+        object.__setattr__(self, "metric", wrong)
+
+    @property
+    def guarantee(self) -> Any:
+        promise = wv.MetricGuarantee(
+            self.epsilon, wv.Metric.from_embedding(self.embedding, self.lam), self.embedding
+        )
+        object.__setattr__(promise, "metric", self.metric)
+        return promise
+
+
+class ShapeLess(Planted):
+    shape_less = 1
+
+
+class NotNormalised(Planted):
+    def directions(self, normals: Table) -> Table:
+        return np.asarray(normals / np.sqrt(self.embedding.dim))
+
+
+class LargerEpsilon(Planted):
+    def noise_epsilon(self) -> float:
+        return 1.05 * self.epsilon
+
+
+class SmallerEpsilon(Planted):
+    def noise_epsilon(self) -> float:
+        return self.epsilon / 1.3
+
+
+class InverseEpsilon(Planted):
+    def noise_epsilon(self) -> float:
+        return 1.0 / self.epsilon
+
+
+class MatrixForRoot(Planted):
+    def stretched(self, directions: Table) -> Table:
+        return np.asarray(directions * self.scales())
+
+
+class SwappedLam(Planted):
+    def scales(self) -> Table:
+        return np.asarray((1.0 - self.lam) * self.metric.eigenvalues + self.lam)
+
+
+class Float32(Planted):
+    def changed(self, noise: Table) -> Table:
+        return noise.astype(np.float32).astype(np.float64)
+
+
+class Reused(Planted):
+    def changed(self, noise: Table) -> Table:
+        noise[1::2] = noise[: 2 * (len(noise) // 2) : 2]
+        return noise
+
+
+class Folded(Planted):
+    def changed(self, noise: Table) -> Table:
+        return np.abs(noise)
+
+
+class DependsOnTheWord(Planted):
+    """Less noise for the first words of the vocabulary, which are the frequent ones."""
+
+    def _noisy_points(self, ids: Ids, stream: wv.Stream) -> Table:
+        points = super()._noisy_points(ids, stream)
+        factors = np.where(ids % 2 == 0, 0.7, 1.0)[:, None]
+        return np.asarray(self._places[ids] + factors * (points - self._places[ids]))
+
+
+class Turned(wv.Mahalanobis):
+    """Rotates the words by the transpose, and leaves the noise as it is."""
+
+    @property
+    def _places(self) -> Table:
+        axes = self.metric.axes.T
+        return np.vstack((self.embedding.vectors @ axes, self.embedding.centroid @ axes))
+
+    @property
+    def _search(self) -> BruteSearch:
+        return BruteSearch(self._places[:-1])
+
+
+class HiddenRandomness(wv.Mahalanobis):
+    def _perturb(self, ids: Ids, stream: wv.Stream) -> Ids:
+        answers = super()._perturb(ids, stream)
+        again = np.random.default_rng().random(len(ids)) < 0.1
+        answers[again] = super()._perturb(ids[again], stream)
+        return answers

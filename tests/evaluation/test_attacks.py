@@ -1,0 +1,288 @@
+"""Attacks: against closed forms, against brute force, at both ends of ε, and as a command."""
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import wordveil as wv
+from wordveil.cli.main import main
+from wordveil.evaluation.attacks import Attack, Attacks, attack
+from wordveil.evaluation.attacks_context import Bigrams, _smoothed, public_model
+from wordveil.evaluation.attacks_words import averaging, topic_prior, word_attacks
+from wordveil.mechanisms import mechanism_names
+from wordveil.report.report import make_report
+
+TEXTS = [
+    "book a flight to boston", "call me at noon", "the red house is on fire", "tea at noon please", "the house is red",
+    "a flight at noon", "call the house now", "book the red house", "tea to me", "please call now me at the house",
+]  # fmt: skip
+
+
+class Choice(wv.Mechanism):
+    """The exponential mechanism, with its closed form: Pr[u | w] ∝ exp(-(ε/2)·‖φ(w) - φ(u)‖)."""
+
+    def __init__(self, embedding: wv.Embedding, epsilon: float) -> None:
+        self.embedding, self.epsilon = embedding, epsilon
+        rows = np.vstack((embedding.vectors, embedding.centroid)).astype(np.float64)
+        scores = -epsilon / 2.0 * np.linalg.norm(rows[:, None] - rows[None, :-1], axis=2)
+        weights = np.exp(scores)
+        self.table = weights / weights.sum(axis=1, keepdims=True)
+
+    @property
+    def guarantee(self) -> wv.MetricGuarantee:
+        return wv.MetricGuarantee(self.epsilon, wv.Metric.from_embedding(self.embedding, 0.0), self.embedding)
+
+    def parameters(self) -> dict[str, Any]:
+        return {"epsilon": self.epsilon}
+
+    def channel(self) -> wv.Channel:
+        return ChoiceChannel(self.table)
+
+    def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
+        steps = np.cumsum(self.table, axis=1)[ids]
+        return np.asarray(
+            np.minimum((stream.uniforms((len(ids), 1)) > steps).sum(axis=1), len(self.embedding) - 1)
+        )
+
+
+class ChoiceChannel(wv.Channel):
+    def __init__(self, table: NDArray[np.float64]) -> None:
+        self.table = table
+
+    def observe(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[Any]:
+        steps = np.cumsum(self.table, axis=1)[ids]
+        return np.asarray(
+            np.minimum((stream.uniforms((len(ids), 1)) > steps).sum(axis=1), self.table.shape[1] - 1)
+        )
+
+    def log_likelihoods(self, seen: NDArray[Any], words: slice) -> NDArray[np.float64]:
+        return np.asarray(np.log(self.table[words][:, seen].T))
+
+    def answers(self, seen: NDArray[Any]) -> NDArray[np.int64]:
+        return seen
+
+    def of_answers(self, answers: NDArray[np.int64]) -> NDArray[Any]:
+        return answers
+
+
+@pytest.fixture(scope="module")
+def choice(small: wv.Embedding) -> Choice:
+    return Choice(small, 2.5)
+
+
+@pytest.fixture(scope="module")
+def prior(small: wv.Embedding) -> wv.Prior:
+    return wv.Prior.by_rank(small)
+
+
+def named(attacks: list[Attack], name: str) -> Attack:
+    return next(attack for attack in attacks if attack.name == name)
+
+
+def test_attacks_on_words_agree_with_the_exact_bayes_success(choice: Choice, prior: wv.Prior) -> None:
+    """Intervals at 95% or more each; the seeds are fixed."""
+    joint = prior.shares[:, None] * choice.table
+    attacks = word_attacks(choice, prior, 20_000)
+    best = named(attacks, "best guess").success
+    assert best.low <= joint.max(axis=0).sum() <= best.high
+    assert best.high - best.low < 0.03
+    identity = named(attacks, "the answer itself").success
+    assert identity.low <= np.trace(joint[:-1]) <= identity.high
+    surrogate = named(attacks, "surrogate from ε·d alone").success  # here it is the posterior itself
+    assert surrogate.low <= joint.max(axis=0).sum() <= surrogate.high
+    assert named(attacks, "best guess from answers").success.high >= joint.max(axis=0).sum() - 0.01
+
+
+@pytest.mark.parametrize("name", mechanism_names())
+def test_closed_forms_of_registered_mechanisms_agree(small: wv.Embedding, prior: wv.Prior, name: str) -> None:
+    """Where an attacker sees the answers themselves, S is a finite sum."""
+    needed: dict[str, Any] = {"unsafe_no_uniform_guarantee": True} if name == "custext" else {}
+    mechanism = wv.make_mechanism(name, small, 2.5, **needed)
+    channel = mechanism.valid_channel()
+    if channel is None or channel.sees != "sees the answers":
+        pytest.skip("its closed form is not that of its answers")
+    table = np.exp(channel.log_likelihoods(np.arange(len(small)), slice(0, len(small) + 1))).T
+    np.testing.assert_allclose(table.sum(axis=1), 1.0, atol=1e-3)
+    exact = (prior.shares[:, None] * table).max(axis=0).sum()
+    best = named(word_attacks(mechanism, prior, 20_000), "best guess").success
+    assert best.low <= exact <= best.high
+
+
+def test_two_releases_agree_with_the_exact_bayes_success(choice: Choice, prior: wv.Prior) -> None:
+    twice = prior.shares[:, None, None] * choice.table[:, :, None] * choice.table[:, None, :]
+    one, two = (attack.success for attack in averaging(choice, prior, 20_000, (1, 2)))
+    assert two.low <= twice.max(axis=0).sum() <= two.high
+    assert one.low <= (prior.shares[:, None] * choice.table).max(axis=0).sum() <= one.high
+    assert two.low > one.high
+
+
+def test_a_prior_that_knows_the_topic_tells_more(choice: Choice, prior: wv.Prior) -> None:
+    plain = named(topic_prior(choice, prior, 8000, spread=0.0), "topic prior")
+    changed = named(topic_prior(choice, prior, 8000), "topic prior")
+    assert plain.null == pytest.approx(prior.guess)
+    assert plain.success.low <= (prior.shares[:, None] * choice.table).max(axis=0).sum() <= plain.success.high
+    assert changed.null > plain.null
+    assert changed.success.share > plain.success.share
+
+
+def test_forward_backward_is_the_sum_over_all_paths(small: wv.Embedding) -> None:
+    random = np.random.default_rng(2)
+    model = public_model(small, TEXTS)
+    candidates = np.array([random.permutation(len(small))[:4] for _ in range(4)])
+    likelihoods = random.random((4, 4))
+    sums = np.zeros((4, 4))
+    for path in itertools.product(range(4), repeat=4):
+        words = [candidates[t, k] for t, k in enumerate(path)]
+        weight = model.prior.shares[words[0]] * np.prod([likelihoods[t, k] for t, k in enumerate(path)])
+        for a, b in itertools.pairwise(words):
+            weight *= model.transitions(np.array([a]), np.array([b]))[0, 0]
+        for t, k in enumerate(path):
+            sums[t, k] += weight
+    expected = candidates[np.arange(4), sums.argmax(axis=1)]
+    np.testing.assert_array_equal(_smoothed(model, candidates, likelihoods), expected)
+
+
+def test_transitions_are_probabilities(small: wv.Embedding) -> None:
+    model = public_model(small, TEXTS)
+    everything = np.arange(len(small) + 1)
+    np.testing.assert_allclose(model.transitions(everything, everything).sum(axis=1), 1.0)
+    assert (
+        model.transitions(small.ids_of(["at"]), small.ids_of(["noon"]))
+        > model.prior.shares[small.id_of("noon")]
+    )
+    counted = Bigrams.from_counts(small, {("at", "noon"): 3.0, ("at", "zanzibar"): 9.0}, model.prior)
+    assert counted.transitions(small.ids_of(["at"]), small.ids_of(["noon"])) > 3.0 / 23.0
+    with pytest.raises(wv.FormatError):
+        public_model(small, [""])
+
+
+def shares(result: Attacks, group: str, **setting: object) -> dict[str, float]:
+    return {
+        attack.name: attack.success.share
+        for attack in result.attacks
+        if attack.group == group and all(attack.setting.get(key) == value for key, value in setting.items())
+    }
+
+
+def test_both_ends_of_epsilon(small: wv.Embedding, same: wv.Perturber, noisy: wv.Perturber) -> None:
+    model = public_model(small, TEXTS)
+    options: Any = {"groups": ["context", "linkage", "attributes"], "sizes": [10], "context": model}
+    clear = attack([same], TEXTS, stream=wv.insecure_stream(1), **options)
+    assert clear.is_private
+    linked = shares(clear, "linkage", words=None)
+    assert all(value == 1.0 for name, value in linked.items() if "length alone" not in name)
+    assert set(shares(clear, "context").values()) == {1.0}
+    hidden = shares(attack([noisy], TEXTS, stream=wv.insecure_stream(1), **options), "linkage", words=None)
+    assert hidden["likelihood, rank 1"] <= 0.8
+    assert hidden["length alone, rank 1"] == pytest.approx(np.mean(_alone()), abs=1e-9)
+
+
+def _alone() -> list[float]:
+    lengths = [len(text.split()) for text in TEXTS]
+    return [1.0 / lengths.count(length) for length in lengths]
+
+
+@pytest.mark.slow
+def test_no_attacker_gains_from_pure_noise(glove: wv.Embedding) -> None:
+    """60 texts of 5 words at an ε of 1e-6: each attacker is right about once; 12 times has a probability below 1e-9."""
+    random = np.random.default_rng(6)
+    texts = [" ".join(glove.words[i] for i in random.integers(0, 3000, 5)) for _ in range(60)]
+    perturber = wv.Perturber(wv.Laplace(glove.project(10), 1e-6))
+    result = attack([perturber], texts, groups=["linkage"], sizes=[60], stream=wv.insecure_stream(2))
+    found = {name: value for name, value in shares(result, "linkage", words=None).items() if "rank 1" in name}
+    assert len(found) == 6
+    assert max(found.values()) < 0.2
+
+
+def test_padding_hides_the_length(small: wv.Embedding) -> None:
+    perturber = wv.Perturber(wv.Mahalanobis(small, 1e9), wv.Policy(pad_to=8))
+    result = attack([perturber], TEXTS, groups=["linkage"], sizes=[10], stream=wv.insecure_stream(1))
+    assert shares(result, "linkage")["length alone, rank 1"] == pytest.approx(0.1)
+    assert shares(result, "linkage")["likelihood, rank 1"] == 1.0
+
+
+def test_a_bag_has_no_likelihood(small: wv.Embedding) -> None:
+    perturber = wv.Perturber(wv.Mahalanobis(small, 3.0), wv.Policy(bag=True))
+    result = attack([perturber], TEXTS, groups=["linkage"], sizes=[10], stream=wv.insecure_stream(1))
+    names = shares(result, "linkage")
+    assert "tf-idf, rank 1" in names
+    assert not any(name.startswith(("likelihood", "surrogate", "learned")) for name in names)
+
+
+def test_a_watched_word_is_found_at_a_large_epsilon(glove: wv.Embedding) -> None:
+    perturber = wv.Perturber(wv.Laplace(glove.project(10), 1e6))
+    texts = ["my cancer is back", "tea at noon", "she is pregnant", "the red house"]
+    found = attack([perturber], texts, groups=["attributes"], sizes=[4], stream=wv.insecure_stream(1))
+    assert set(shares(found, "attributes").values()) == {1.0}
+    assert {attack.null for attack in found.attacks} == {0.5}
+
+
+def test_more_releases_tell_more(glove: wv.Embedding) -> None:
+    perturber = wv.Perturber(wv.Laplace(glove.project(10), 5.0))
+    result = attack(
+        [perturber], TEXTS, groups=["averaging"], sizes=[10], draws=300, stream=wv.insecure_stream(1)
+    )
+    words = [attack.success.share for attack in result.find("averaging", "best guess")]
+    texts = [attack.success.share for attack in result.find("averaging", "linkage by tf-idf, rank 1")]
+    assert words[0] < words[1] < words[2] < words[3]
+    assert texts[0] < texts[3]
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [({"groups": ["nothing"]}, "groups"), ({"draws": 3}, "draws"), ({"queries": 1}, "queries"), ({"sizes": [1]}, "sizes")],
+)  # fmt: skip
+def test_refuses(same: wv.Perturber, options: dict[str, Any], match: str) -> None:
+    with pytest.raises(wv.ParameterError, match=match):
+        attack([same], TEXTS, **options)
+    with pytest.raises(wv.ParameterError, match="perturbers"):
+        attack([], TEXTS)
+    with pytest.raises(wv.FormatError, match="at least 4 texts"):
+        attack([same], TEXTS[:3], groups=["linkage"])
+
+
+def test_the_picture_and_the_page(tmp_path: Path, small: wv.Embedding) -> None:
+    perturbers = [wv.Perturber(wv.Mahalanobis(small, epsilon)) for epsilon in (1.0, 4.0)]
+    result = attack(perturbers, TEXTS, groups=["words", "linkage"], sizes=[10], draws=100)
+    report = make_report(result)
+    assert report.is_private
+    panels = {panel.title: panel for panel in report.charts[0].panels}
+    assert set(panels) == {"words", "linkage"}
+    assert panels["linkage"].levels[0].value == 0.1
+    paths = report.write(tmp_path / "out")
+    assert {path.suffix for path in paths} == {".html", ".csv", ".md", ".tex", ".json", ".png", ".svg"}
+    assert all(path.stat().st_mode & 0o077 == 0 for path in paths)
+    page = (tmp_path / "out" / "attacks.html").read_text(encoding="utf-8")
+    assert "not for release" in page
+    assert "easiest to recover" in page
+    assert len(result.easiest) == 10
+    one = attack(perturbers[:1], groups=["words"], draws=100)
+    assert not one.is_private
+    assert not make_report(one).charts
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "in.txt"
+    file.write_text("\n".join(TEXTS * 2) + "\n", encoding="utf-8")
+    options = ["--dims", "5", "--lam", "0", "--draws", "100", "--most", "20", "--context", str(file)]
+    assert main(["attack", str(file), "--epsilon", "3,6", *options, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["not_for_release"] is True
+    assert {row["group"] for row in facts["attacks"]} == {
+        "words",
+        "context",
+        "linkage",
+        "attributes",
+        "averaging",
+    }
+    assert main(["attack", "--profile", "balanced", "--only", "words", "--draws", "100"]) == 0
+    shown = capsys.readouterr()
+    assert "topic prior" in shown.out
+    assert "not for release" not in shown.err
+    assert main(["attack", "--only", "words"]) == 2
+    assert main(["attack", "--profile", "balanced", "--epsilon", "3"]) == 2

@@ -1,0 +1,118 @@
+"""The audit as a tool: its numbers, its words, its exit code, and what it says that it can't test."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import wordveil as wv
+from wordveil.cli.main import main
+from wordveil.evaluation.audit import Check, audit_callable, audit_mechanism, factory_of
+from wordveil.evaluation.audit_black_box import binomial_power, cross
+from wordveil.evaluation.audit_search import nearest_rows
+from wordveil.mechanisms import registry
+from wordveil.nearest import BruteSearch
+
+from .planted_answers import FixedSeed
+
+
+@pytest.fixture(scope="module")
+def space(glove: wv.Embedding) -> wv.Embedding:
+    return wv.Embedding(glove.words[:2000], glove.vectors[:2000, :12], public=True)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("lam", [0.0, 1.0])
+def test_the_closest_words_of_a_black_box_have_an_exponent_of_1(dim: int, lam: float) -> None:
+    built = cross(lambda embedding, epsilon: wv.Mahalanobis(embedding, epsilon, lam), 7.0, dim)
+    others = built.claimed[~np.eye(len(built.claimed), dtype=bool)]
+    assert len(built.claimed) == 4 * dim + 1
+    assert others.min() == pytest.approx(1.0, abs=1e-3)
+
+
+def test_the_power_is_that_of_a_simulation() -> None:
+    """10,000 simulated tests: the standard error is at most 0.005."""
+    from scipy.stats import beta
+
+    shares, claim, draws, level = (0.3, 0.1), 1.0, 20_000, 1e-3
+    random = np.random.default_rng(1)
+    top, bottom = random.binomial(draws, shares[0], 10_000), random.binomial(draws, shares[1], 10_000)
+    low, high = beta.ppf(level, top, draws - top + 1), beta.ppf(1.0 - level, bottom + 1, draws - bottom)
+    simulated = float((np.log(low / high) > claim).mean())
+    assert 0.05 < simulated < 0.95
+    assert binomial_power(shares, claim, draws, level) == pytest.approx(simulated, abs=0.02)
+
+
+def test_the_oracle_of_the_search_is_that_of_the_package() -> None:
+    random = np.random.default_rng(3)
+    rows = random.normal(size=(500, 7))
+    rows[9] = rows[4]
+    points = np.vstack((random.normal(size=(200, 7)), rows[:20]))
+    np.testing.assert_array_equal(nearest_rows(rows, points), BruteSearch(rows).nearest(points))
+
+
+def test_the_error_is_the_sum_over_the_checks(space: wv.Embedding) -> None:
+    result = audit_mechanism(wv.Laplace(space, 4.0), groups=["noise", "replay"], key=wv.insecure_key(1))
+    assert result.error == pytest.approx(7 * 5e-6)
+    assert "3e-05" in result.headline or "4e-05" in result.headline
+    facts = json.loads(json.dumps(result.to_dict()))
+    assert facts["passed"] is True
+    assert len(facts["checks"]) == len(result.rows()) == len(result.verdicts())
+    assert all(check.power is None or check.power > 0.99 for check in result.checks)
+
+
+def test_many_dimensions_are_said_to_have_no_black_box(space: wv.Embedding) -> None:
+    result = audit_mechanism(wv.Laplace(space, 4.0), groups=["black box"], low_dims=[1], draws=20_000)
+    check = result.checks[-1]
+    assert check.passed is None
+    assert "no power in 12 dimensions" in check.evidence
+
+
+def test_a_numpy_bool_is_a_verdict() -> None:
+    assert Check("a", "b", bool(np.float64(2.0) <= 1.0), "").passed is False
+    assert Check("a", "b", np.float64(2.0) <= 1.0, "").passed is False  # type: ignore[arg-type]  # the test
+
+
+def test_a_bare_function_has_no_law_to_test(glove: wv.Embedding) -> None:
+    perturber = wv.Perturber(wv.Laplace(glove.project(10), 5.0))
+    result = audit_callable(perturber, glove)
+    assert result.passed
+    assert result.checks[0].passed is None
+    assert not audit_callable(lambda text: text, glove).passed
+    fixed = wv.insecure_stream(3)
+    assert not audit_callable(lambda text: f"{text} tea"[: len(text) + int(fixed.secure)], glove).passed
+
+
+def test_a_factory_keeps_the_options(space: wv.Embedding) -> None:
+    made = factory_of(wv.Mahalanobis(space, 4.0, 0.25, answer="likeliest"))(space, 9.0)
+    assert made.parameters() == wv.Mahalanobis(space, 9.0, 0.25, answer="likeliest").parameters()
+
+
+@pytest.mark.parametrize("options", [{"groups": ["nothing"]}, {"groups": []}, {"low_dims": [4]}])
+def test_refuses(space: wv.Embedding, options: dict[str, list[str]]) -> None:
+    with pytest.raises(wv.ParameterError):
+        audit_mechanism(wv.Laplace(space, 4.0), **options)  # type: ignore[arg-type]  # the test
+    with pytest.raises(wv.ParameterError, match="be a Mechanism"):
+        audit_mechanism("laplace")  # type: ignore[arg-type]  # the test
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = ["audit", "--epsilon", "6", "--dims", "5", "--lam", "0"]
+    assert main([*small, "--only", "replay", "--only", "texts", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["passed"] is True
+    assert main(["audit", "--profile", "balanced", "--only", "noise", "--out", str(tmp_path / "page")]) == 0
+    assert "The audit passed" in capsys.readouterr().out
+    page = (tmp_path / "page" / "audit.html").read_text(encoding="utf-8")
+    assert "Gamma(m, 1)" in page
+    assert main([*small, "--only", "nothing"]) == 2
+
+
+def test_a_failed_audit_has_exit_code_3(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(registry._registered, "fixedseed", FixedSeed)
+    monkeypatch.setattr(FixedSeed, "name", "fixedseed")
+    code = main(["audit", "--mechanism", "fixedseed", "--epsilon", "6", "--dims", "3", "--only", "streams"])
+    assert code == 3
+    assert "FAILED" in capsys.readouterr().out

@@ -1,0 +1,155 @@
+"""Mistakes that the audit must find, each by the named check; and the true mechanism, which it must pass.
+
+Level: at most 1e-4 for a complete audit of a correct mechanism (`Audit.error`). Power: a planted mistake here is found
+with probability above 0.999 each, by the numbers that the checks state. All noise but the default streams is seeded.
+"""
+
+import hashlib
+import re
+from typing import Any
+
+import pytest
+
+import wordveil as wv
+from wordveil.evaluation.audit import GROUPS, audit_mechanism
+from wordveil.mechanisms import mechanism_names
+from wordveil.runs import manifest as manifests
+from wordveil.runs.run import Run
+
+from . import planted_answers as answers
+from . import planted_noise as noise
+
+EPSILON, LAM = 3.0, 0.3
+DRAWS = 500_000
+# What a mechanism can't be made without.
+NEEDED: dict[str, dict[str, Any]] = {"custext": {"unsafe_no_uniform_guarantee": True}}
+NOISE: dict[str, tuple[type[wv.Mahalanobis], str, str]] = {
+    "renormalised elliptical noise": (noise.Renormalised, "noise", "Gamma"),
+    "a covariance of the wrong trace": (noise.WrongTrace, "noise", "Gamma"),
+    "the wrong trace in the claim too": (noise.WrongTraceEverywhere, "noise", "claimed exponents"),
+    "Gamma of shape m - 1": (noise.ShapeLess, "noise", "Gamma"),
+    "X not normalised": (noise.NotNormalised, "noise", "Gamma"),
+    "ε 5% too large": (noise.LargerEpsilon, "noise", "Gamma"),
+    "ε 5% too large, from outside": (noise.LargerEpsilon, "black box", "in 1 dimension"),
+    "too much noise, from outside": (noise.SmallerEpsilon, "black box", "no more noise"),
+    "ε and 1/ε swapped": (noise.InverseEpsilon, "noise", "Gamma"),
+    "A in place of its root": (noise.MatrixForRoot, "noise", "covariance"),
+    "λ and 1 - λ swapped": (noise.SwappedLam, "noise", "covariance"),
+    "noise in float32": (noise.Float32, "noise", "float64"),
+    "noise reused for two words": (noise.Reused, "noise", "independent"),
+    "noise reused, from outside": (noise.Reused, "black box", "independent"),
+    "noise folded to one side": (noise.Folded, "noise", "symmetric"),
+    "noise that depends on the word": (noise.DependsOnTheWord, "replay", "neighbours the same noise"),
+    "words rotated by the transpose": (noise.Turned, "noise", "Gamma|covariance"),
+    "hidden randomness": (noise.HiddenRandomness, "replay", "all randomness"),
+    "the input left out of the candidates": (answers.LeftOut, "black box", "claimed exponent"),
+    "candidates from neighbours of the word": (answers.NeighboursOfTheWord, "black box", "claimed exponent"),
+    "an answer that looks at the word": (answers.LooksAtTheWord, "black box", "claimed exponent"),
+    "a claim that is too small": (answers.ClaimsLess, "black box", "claimed exponent"),
+    "a claim that is too small, by its numbers": (answers.ClaimsLess, "noise", "claimed exponents"),
+}
+STREAMS: dict[str, tuple[type[wv.Laplace], str, str]] = {
+    "a fixed seed": (answers.FixedSeed, "streams", "secure|calls"),
+    "a seed from the time": (answers.TimeSeed, "streams", "secure"),
+    "a stream shared between workers": (answers.SharedGenerator, "streams", "forks"),
+    "answers that are remembered": (answers.Remembers, "streams", "calls"),
+    "points in Fortran order": (answers.FortranOrder, "search", "memory layout"),
+    "an approximate search": (answers.Approximate, "search", "exact"),
+}
+PERTURBERS: dict[str, tuple[type[wv.Perturber], str, str]] = {
+    "no partition in the context": (answers.WithoutPart, "streams", "Spark tasks"),
+    "no ordinal in the context": (answers.WithoutOrdinal, "streams", "Spark tasks|batches"),
+    "no column in the context": (answers.WithoutColumn, "streams", "Spark tasks|columns"),
+    "no content in the context": (answers.WithoutContent, "streams", "Spark tasks"),
+    "no setting in the context": (answers.WithoutSetting, "streams", "two settings"),
+    "new noise for a retried batch": (answers.NewNoiseForRetries, "streams", "retried"),
+    "unknown words verbatim": (answers.KeepsUnknown, "texts", "verbatim"),
+    "words that never change": (answers.Identity, "texts", "verbatim"),
+    "nulls that pass under padding": (answers.KeepsNulls, "texts", "padding"),
+}
+
+
+@pytest.fixture(scope="module")
+def space(glove: wv.Embedding) -> wv.Embedding:
+    """A few words and coordinates, whose covariance is not diagonal."""
+    return wv.Embedding(glove.words[:3000], glove.vectors[:3000, :20], public=True)
+
+
+def failing(mechanism: wv.Mechanism, group: str, **options: Any) -> list[str]:
+    result = audit_mechanism(mechanism, groups=[group], draws=DRAWS, key=wv.insecure_key(5), **options)
+    return [check.name for check in result.failed]
+
+
+def assert_found(names: list[str], pattern: str) -> None:
+    assert any(re.search(pattern, name) for name in names), names
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(NOISE) + len(STREAMS) + len(PERTURBERS) + 3 >= 20
+
+
+# From outside takes hundreds of thousands of answers; tests/statistical/test_black_box.py has quicker ones.
+SLOW = [mistake for mistake, (_, group, _) in NOISE.items() if group == "black box"]
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [pytest.param(m, marks=pytest.mark.slow) if m in SLOW else m for m in NOISE],
+)
+def test_a_mistake_in_the_noise_or_the_answer_is_found(space: wv.Embedding, mistake: str) -> None:
+    kind, group, pattern = NOISE[mistake]
+    dims = [2] if kind.__module__ == answers.__name__ else [1]
+    assert_found(failing(kind(space, EPSILON, LAM), group, low_dims=dims), pattern)
+
+
+@pytest.mark.parametrize("mistake", STREAMS)
+def test_a_mistake_in_streams_or_search_is_found(space: wv.Embedding, mistake: str) -> None:
+    kind, group, pattern = STREAMS[mistake]
+    assert_found(failing(kind(space, EPSILON), group), pattern)
+
+
+@pytest.mark.parametrize("mistake", PERTURBERS)
+def test_a_mistake_around_the_words_is_found(space: wv.Embedding, mistake: str) -> None:
+    kind, group, pattern = PERTURBERS[mistake]
+    assert_found(failing(wv.Laplace(space, EPSILON), group, perturb=kind), pattern)
+
+
+def test_an_unsalted_digest_in_the_work_folder_is_found(
+    space: wv.Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def identity(self: Run, layout: Any, salt: bytes) -> str:
+        assert self.input is not None
+        return hashlib.sha256(self.input._path.read_bytes()).hexdigest()
+
+    monkeypatch.setattr(Run, "_identity", identity)
+    assert_found(failing(wv.Laplace(space, EPSILON), "files"), "work folder")
+
+
+def test_a_manifest_without_fingerprints_is_found(
+    space: wv.Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import wordveil.runs.run as runs
+
+    def settings(*args: Any, **options: Any) -> dict[str, Any]:
+        return {k: v for k, v in manifests.manifest(*args, **options).items() if k != "fingerprints"}
+
+    monkeypatch.setattr(runs, "manifest", settings)
+    assert_found(failing(wv.Laplace(space, EPSILON), "files"), "manifest")
+
+
+def test_an_unsafe_policy_is_found(space: wv.Embedding) -> None:
+    with pytest.warns(wv.PrivacyWarning):
+        policy = wv.Policy(unsafe_keep=True)
+    names = failing(wv.Laplace(space, EPSILON), "texts", perturb=lambda m: wv.Perturber(m, policy))
+    assert_found(names, "verbatim")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", mechanism_names())
+def test_every_registered_mechanism_passes(space: wv.Embedding, name: str) -> None:
+    """With fewer draws than by default; `make verify-audit` runs complete audits, 20 times."""
+    mechanism = wv.make_mechanism(name, space, EPSILON, **NEEDED.get(name, {}))
+    result = audit_mechanism(mechanism, low_dims=[1, 2], draws=30_000, key=wv.insecure_key(6))
+    assert result.passed, str(result)
+    assert {check.group for check in result.checks} >= set(GROUPS) - {"files"}
+    assert 0.0 < result.error <= 1e-4

@@ -1,0 +1,171 @@
+"""The reports of the three experiments, from plain results: any settings, units, baselines, the paper."""
+
+import json
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pytest
+
+import wordveil as wv
+from wordveil.evaluation.results import DensityResult, PrivacyResult, UtilityResult, result_from_dict
+from wordveil.evaluation.verdicts import Verdict
+from wordveil.report.report import Report, make_report
+
+EPSILONS = (1.0, 10.0, 40.0)
+NO_SETTING = {"setting": None, "vectors": "v", "mechanism": "mahalanobis", "answer": "nearest", "options": ""}
+
+
+def privacy(draws: int = 100, dims: tuple[int, ...] = (300,)) -> PrivacyResult:
+    rows = [
+        {
+            "statistic": statistic, "unit": "u", **NO_SETTING, "dims": k, "lam": lam, "epsilon": epsilon,
+            "mean": epsilon * (1.0 - lam / 2.0), "deviation": 2.0, "low": epsilon / 3.0, "high": epsilon,
+            "paper_low": 0.0, "paper_high": epsilon, "p5": 0.0, "p50": epsilon, "p95": 2.0 * epsilon,
+        }
+        for k, statistic, lam, epsilon in product(dims, ("N_w", "S_w"), (0.0, 1.0), EPSILONS)
+    ]  # fmt: skip
+    settings = {"vectors": "v", "words": 1234, "draws": draws, "eta": 0.0}
+    return PrivacyResult("v", settings, rows, [Verdict("a claim", "undecided", "few words")])
+
+
+def utility(labels: tuple[str, ...], tested_on: tuple[str, ...] = ("private", "clean")) -> UtilityResult:
+    statistics: list[tuple[str, str | None]] = [
+        (name, None) for name in ("accuracy", "macro_precision", "macro_recall", "macro_f1")
+    ]
+    statistics += list(product(("precision", "recall", "f1"), labels))
+    rows = [
+        {
+            "data": "trec", **NO_SETTING, "mechanism": mechanism, "dims": 25, "lam": lam, "epsilon": epsilon,
+            "tested_on": on, "statistic": statistic, "label": label, "mean": 0.5 + (epsilon or 0.0) / 100.0,
+            "low": 0.45, "high": 1.0, "unperturbed": 0.9, "majority": 0.25, "chance": 0.17, "p_majority": None,
+        }
+        for (mechanism, lam, epsilon), on, (statistic, label) in product(
+            [(None, None, None), *product(["mahalanobis"], (0.0, 1.0), EPSILONS)], tested_on, statistics
+        )
+    ]  # fmt: skip
+    settings = {"records": 500, "classifier": "bow", "repetitions": 5, "paper": ""}
+    return UtilityResult("trec", settings, rows, [], is_private=True)
+
+
+def cells(report: Report, title: str) -> dict[str, tuple[str, ...]]:
+    """Return the rows of the one table whose title has this part."""
+    (table,) = (table for table in report.tables if title in table.title)
+    return {row[0]: row[1:] for row in table.rows}
+
+
+def test_privacy_has_units_whatever_the_draws() -> None:
+    report = make_report(privacy(draws=20))
+    assert report.name == "privacy"
+    assert not report.is_private
+    assert [chart.ylabel for chart in report.charts] == ["N_w, % of draws", "S_w, answers in 20 draws"]
+    assert [chart.limits for chart in report.charts] == [(0.0, 100.0), (0.0, 20.0)]
+    assert "different answers in 20 draws" in report.summary[1]
+    assert "1 is undecided" in report.summary[2]
+    assert cells(report, "N_w: mean")["λ = 1"] == ("0.50 ± 2.00", "5.00 ± 2.00", "20.00 ± 2.00")
+    assert cells(report, "S_w: 5th")["λ = 0"] == ("0 / 1 / 2", "0 / 10 / 20", "0 / 40 / 80")
+
+
+def test_privacy_beside_the_paper() -> None:
+    result = privacy()
+    result = replace(result, settings=result.settings | {"compare_paper": True})
+    report = make_report(result)
+    # The paper's GloVe at λ = 0 has 65.29 at ε = 10, and ours 10; it has 5 ε, and ours 3 of them.
+    assert cells(report, "N_w: the paper's")["GloVe, λ = 0"] == (
+        "0.16 (+0.8)", "23.71", "65.29 (-55.3)", "94.49", "99.81 (-59.8)",
+    )  # fmt: skip
+    assert cells(report, "later benchmark") == {
+        "benchmark (ours minus it)": ("27.80 (-17.8)", "71.50 (-61.5)")
+    }
+    few = make_report(replace(result, settings=result.settings | {"draws": 10}))
+    assert cells(few, "S_w: the paper's")["GloVe, λ = 0"][0] == "99.46"
+    assert any("S_w depends on the number of draws" in table.note for table in few.tables)
+    assert not any("paper's mean" in table.title for table in make_report(privacy()).tables)
+
+
+def test_privacy_on_several_numbers_of_axes() -> None:
+    report = make_report(privacy(dims=(25, 300)))
+    assert [chart.name for chart in report.charts] == [
+        "n-w-percentiles-300", "s-w-percentiles-300", "n-w-percentiles-25", "s-w-percentiles-25",
+    ]  # fmt: skip
+    assert len({chart.name for chart in report.charts}) == 4
+    assert "N_w: mean ± standard deviation over words, v, 25 dims" in [table.title for table in report.tables]
+
+
+def test_mechanisms_named_settings_and_no_epsilon() -> None:
+    result = privacy()
+    other = [
+        row | {"mechanism": "vickrey", "lam": None, "options": "t=0.5"} for row in result.rows() if row["lam"]
+    ]
+    named = [row | {"setting": "ours"} for row in result.rows() if row["lam"]]
+    fixed = [
+        row | {"mechanism": "constant", "lam": None, "epsilon": None}
+        for row in result.rows()
+        if row["lam"] and row["epsilon"] == 1.0
+    ]
+    report = make_report(replace(result, facts=[*result.rows(), *other, *named, *fixed]))
+    names = ["mahalanobis, λ = 0", "mahalanobis, λ = 1", "vickrey, t=0.5", "ours", "constant"]
+    assert list(cells(report, "N_w: mean")) == names
+    assert cells(report, "N_w: mean")["constant"] == ("0.50 ± 2.00",) * 3
+    assert [line.name for line in report.charts[0].panels[0].lines] == names[:-1]
+    alone = make_report(replace(result, facts=fixed))
+    assert (alone.charts, alone.tables[0].columns) == ([], ("setting", "value"))
+    assert "N_w: mean" in alone.text("md")
+
+
+@pytest.mark.parametrize("labels", [("ham", "spam"), ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")])
+def test_utility_has_baselines_in_every_table_and_figure(labels: tuple[str, ...]) -> None:
+    report = make_report(utility(labels))
+    assert report.is_private
+    for table in report.tables:
+        for baseline in ("unperturbed", "majority", "chance"):
+            assert any(baseline in row[0] for row in table.rows), table.title
+    for chart in report.charts:
+        for panel in chart.panels:
+            assert [level.name for level in panel.levels] == ["unperturbed", "majority", "chance"]
+    assert [panel.title for panel in report.charts[0].panels] == [
+        "tested on private text",
+        "tested on clean text",
+    ]
+    assert len(report.tables) == 2 * (4 + len(labels))
+    assert cells(report, "Accuracy, trec, tested on clean")["λ = 0"][0] == "0.510 ± 0.490"
+    assert "unperturbed 0.90, majority 0.25, chance 0.17" in report.summary[1]
+
+
+def test_utility_beside_the_paper_and_on_one_kind_of_text() -> None:
+    result = utility(("ham", "spam"), ("private",))
+    report = make_report(replace(result, settings=result.settings | {"paper": "sms"}))
+    assert cells(report, "Unperturbed text") == {
+        "ours, bow, about 'ham'": ("0.500", "0.500", "0.500"),
+        "ours, bow, about 'spam'": ("0.500", "0.500", "0.500"),
+        "the paper's, bag of words": ("0.99", "0.92", "0.99"),
+    }
+    assert len(report.charts) == 2
+
+
+def test_density() -> None:
+    row: dict[str, Any] = {
+        "texts": "t", "records": 10, "words_a_record_mean": 3.0, "words_a_record_deviation": 1.0,
+        "vocabulary": 40, "d_max_over_d_min": 9.0, "extreme_words": 20, "sparsest_over_densest": 5.0,
+        "share_with_sparsest": 0.1, "at_lam_1": {"d_max_over_d_min": 7.0, "sparsest_over_densest": 4.0},
+    }  # fmt: skip
+    points = [
+        {"distance": float(i), "lam": lam, "epsilon": 10.0, "n_w": i * (1.0 - lam / 2.0)}
+        for lam in (0.0, 1.0)
+        for i in range(40)
+    ]
+    report = make_report(DensityResult("t", {"compare_paper": True}, [row], [], True, points))
+    assert cells(report, "How densely")["t, λ = 1"][3:5] == ("7.00", "4.00")
+    assert "the paper's sms" in cells(report, "How densely")
+    (chart,) = report.charts
+    assert [line.y for line in chart.panels[0].lines] == [(9.5, 29.5), (4.75, 14.75)]
+    assert "λ = 0: from 10% to 30%" in report.summary[2]
+    assert make_report(DensityResult("t", {}, [row], [], True)).charts == []
+
+
+@pytest.mark.parametrize("result", [privacy(), utility(("ham", "spam"))], ids=["privacy", "utility"])
+def test_a_page_can_be_rendered_again_from_the_json_alone(result: Any) -> None:
+    report = wv.make_report(result)
+    again = wv.make_report(result_from_dict(json.loads(report.text("json"))))
+    assert again.text("html") == report.text("html")
+    assert again.text("json") == report.text("json")

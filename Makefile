@@ -9,6 +9,8 @@ USER_ENV := .venv
 DEV_ENV := .venv-dev
 SPARK_ENV := .venv-spark
 TORCH_ENV := .venv-torch
+INTEGRATIONS_ENV := .venv-integrations
+LITELLM_ENV := .venv-litellm
 LOWEST_ENV := .venv-lowest
 TORCH := 2.13.0
 BIN := $(DEV_ENV)/bin
@@ -62,6 +64,16 @@ $(TORCH_ENV)/ready: requirements-torch.txt $(PROJECTS) $(LOOPS) | python
 	$(TORCH_ENV)/bin/pip install $(PIP_FLAGS) torch==$(TORCH)
 	touch $@
 
+# The libraries that wordveil is called from: all of them install side by side.
+$(INTEGRATIONS_ENV)/ready: requirements-integrations.txt $(PROJECTS) $(LOOPS) | python
+	$(call environment,$(INTEGRATIONS_ENV),$<)
+	touch $@
+
+# Except for LiteLLM's proxy, which pins older versions of what the others need.
+$(LITELLM_ENV)/ready: requirements-litellm.txt $(PROJECTS) $(LOOPS) | python
+	$(call environment,$(LITELLM_ENV),$<)
+	touch $@
+
 # The oldest versions that pyproject.toml allows; they have wheels for Python 3.11, not for every later one.
 $(LOWEST_ENV)/ready: requirements-lowest.txt $(PROJECTS) $(LOOPS) | python
 	$(call environment,$(LOWEST_ENV),$<)
@@ -76,21 +88,31 @@ demo: $(USER_ENV)/ready ## Set up, and show what wordveil does with the shipped 
 	@$(USER_ENV)/bin/python examples/side_by_side.py examples/messages.csv build/demo/private.csv message
 	$(USER_ENV)/bin/wordveil explain --profile balanced --linkage examples/messages.csv --text message
 
+# Processes that run tests (0: no processes besides pytest's own). An idle process takes tests from a busy one.
+WORKERS ?= 2
+SPREAD := -n $(WORKERS) --dist worksteal
+# With several processes, each computes in one thread: their threads would wait for each other.
+ONE_THREAD := $(if $(filter-out 0 1,$(WORKERS)),OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1)
+
 # Tests of the search on what this machine may not have: other instructions, and no compiled loops at all.
-KERNEL_TESTS := tests/nearest/test_search.py tests/nearest/test_automatic.py tests/mechanisms/test_answers.py
+KERNEL_TESTS := tests/nearest/test_search.py tests/nearest/test_coded_cells.py tests/nearest/test_automatic.py tests/mechanisms/test_answers.py
 
 .PHONY: test-kernels
 test-kernels: $(DEV_ENV)/ready ## Run the tests of the search with every kind of compiled loops, and without
 	for level in avx2 portable none; do \
-		WORDVEIL_KERNELS=$$level $(BIN)/pytest -n $(WORKERS) -k "not oracle" $(KERNEL_TESTS) $(PYTEST_FLAGS); \
+		WORDVEIL_KERNELS=$$level $(ONE_THREAD) $(BIN)/pytest $(SPREAD) -k "not oracle" $(KERNEL_TESTS) $(PYTEST_FLAGS); \
 	done
 
-# Processes that run tests; 0 is one process. With 2 they take half as long, but some tests can fail by their order.
-WORKERS ?= 0
-
+# Coverage counts in a folder of its own: another run in this checkout would erase what this one has counted.
 .PHONY: test
 test: check ## Check format, lint, types and import order, then run the tests with coverage
-	$(BIN)/pytest -n $(WORKERS) --cov --cov-report=term $(PYTEST_FLAGS)
+	@mkdir -p build
+	data=$$(mktemp -d build/coverage.XXXXXX); trap "rm -r $$data" EXIT; COVERAGE_FILE=$(CURDIR)/$$data/data \
+		$(ONE_THREAD) $(BIN)/pytest $(SPREAD) --cov --cov-report=term $(PYTEST_FLAGS)
+
+.PHONY: test-slow
+test-slow: $(DEV_ENV)/ready ## Run the tests that take long
+	$(ONE_THREAD) $(BIN)/pytest $(SPREAD) -m slow $(PYTEST_FLAGS)
 
 .PHONY: test-spark
 test-spark: $(SPARK_ENV)/ready ## Run the tests that need a real Spark (and Java 17 or later)
@@ -99,6 +121,18 @@ test-spark: $(SPARK_ENV)/ready ## Run the tests that need a real Spark (and Java
 .PHONY: test-torch
 test-torch: $(TORCH_ENV)/ready ## Run the tests of the GPU search and of fitting maps, on a CPU if there is no GPU
 	$(TORCH_ENV)/bin/pytest -m torch tests/nearest tests/embedding/test_maps.py tests/evaluation/test_sweep.py $(PYTEST_FLAGS)
+
+RAY_TESTS := tests/integrations/test_ray.py
+
+# Ray starts ten processes and gives up if they take more than half a minute, as on a busy machine.
+.PHONY: verify-ray
+verify-ray: $(INTEGRATIONS_ENV)/ready ## Run the tests of the recipe for Ray Data
+	$(INTEGRATIONS_ENV)/bin/pytest $(RAY_TESTS) $(PYTEST_FLAGS)
+
+.PHONY: test-integrations
+test-integrations: $(INTEGRATIONS_ENV)/ready $(LITELLM_ENV)/ready ## Run the tests of the integrations against the real libraries
+	$(ONE_THREAD) $(INTEGRATIONS_ENV)/bin/pytest $(SPREAD) --ignore=$(RAY_TESTS) tests/integrations src/wordveil/integrations $(PYTEST_FLAGS)
+	$(LITELLM_ENV)/bin/pytest tests/integrations $(PYTEST_FLAGS)
 
 # Old Typer uses what new Click deprecates, and old matplotlib what new pyparsing does: nothing of wordveil's.
 LOWEST_WARNINGS := -W "ignore:'click.:DeprecationWarning" \
@@ -133,6 +167,7 @@ format: $(DEV_ENV)/ready ## Reformat the code
 
 .PHONY: bench
 bench: $(DEV_ENV)/ready ## Run the benchmarks; they compare within one run
+	$(BIN)/python -m benchmarks.starting
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.perturbing
 	$(BIN)/python -m benchmarks.searching
@@ -145,6 +180,27 @@ bench: $(DEV_ENV)/ready ## Run the benchmarks; they compare within one run
 bench-profiles: $(DEV_ENV)/ready ## Measure what the profiles are worth (the tables of docs/choosing.md)
 	$(BIN)/python -m benchmarks.linkage
 	$(BIN)/python -m benchmarks.profiles $(foreach map,$(MAPS),--map $(map))
+	$(BIN)/python -m benchmarks.profile_docs
+	$(BIN)/python -m benchmarks.maps_figure
+
+.PHONY: bench-attacks
+bench-attacks: $(DEV_ENV)/ready ## Attack the profiles and the paper's settings (the tables of docs/audit.md)
+	rm -f benchmarks/results/attacks.json
+	$(BIN)/python -m benchmarks.attacks
+	$(BIN)/python -m benchmarks.attack_docs
+
+.PHONY: bench-family
+bench-family: $(DEV_ENV)/ready ## Compare all mechanisms at the same S (the tables of docs/family.md)
+	$(BIN)/python -m benchmarks.family
+	$(BIN)/python -m benchmarks.family_docs
+
+.PHONY: profiles
+profiles: $(DEV_ENV)/ready ## Find the ε of the profiles again, by tune
+	$(BIN)/python -m benchmarks.tune_profiles --out benchmarks/results/tuned-profiles.json
+
+.PHONY: bench-tune
+bench-tune: $(DEV_ENV)/ready ## Measure how long tune takes over its default settings
+	$(BIN)/python -m benchmarks.tuning
 
 .PHONY: bench-maps
 bench-maps: bench-profiles ## The same; MAPS=NAME=POSITIONS.npy adds other maps to its tables
@@ -176,14 +232,22 @@ verify-stops: $(DEV_ENV)/ready $(SPARK_ENV)/ready ## Stop the real command at ra
 		$(if $(RECORD),--out $(STOPS)-spark.json)
 
 .PHONY: verify
-verify: verify-stops verify-exact test-lowest ## Run all slow checks, for example before a release
+verify: test-slow verify-stops verify-exact verify-audit verify-ray test-lowest ## Run all slow checks, for example before a release
+
+.PHONY: verify-audit
+verify-audit: $(DEV_ENV)/ready ## Run complete audits: the paper's mechanism under 20 keys, every mechanism once
+	$(BIN)/python -m benchmarks.audits
 
 .PHONY: verify-exact
 verify-exact: $(DEV_ENV)/ready ## Compare every fast search with the float64 oracle on real noisy queries
 	$(BIN)/python -m benchmarks.exactness
+	for level in avx2 portable; do \
+		WORDVEIL_KERNELS=$$level $(BIN)/python -m benchmarks.exactness --queries 3000 \
+			--out benchmarks/results/exactness-$$level.json; \
+	done
 
 .PHONY: docs
-docs: $(DEV_ENV)/ready ## Build the documentation into build/docs
+docs: $(DEV_ENV)/ready ## Build the documentation into build/docs, with a page for each result of an experiment
 	$(BIN)/sphinx-build --quiet --fail-on-warning --fresh-env docs build/docs
 	@echo "build/docs/index.html"
 
@@ -197,6 +261,8 @@ counts: $(DEV_ENV)/ready ## Rebuild the English word counts from their source wh
 	$(BIN)/pip download $(PIP_FLAGS) --no-deps --dest build wordfreq==3.1.1
 	$(BIN)/python $(ENGLISH)/tools/make_counts.py build/wordfreq-3.1.1-py3-none-any.whl
 
+INTEGRATIONS := datasets duckdb polars presidio sklearn spacy
+
 .PHONY: lock
 lock: ## Pin and hash the test environments again (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
@@ -208,9 +274,14 @@ lock: ## Pin and hash the test environments again (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		--no-annotate --no-header --group torch-tests pyproject.toml --output-file requirements-torch.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-annotate --no-header --group integration-tests --extra files $(foreach extra,$(INTEGRATIONS),--extra $(extra)) \
+		pyproject.toml --output-file requirements-integrations.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-annotate --no-header --group litellm-tests pyproject.toml --output-file requirements-litellm.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		--no-annotate --no-header --resolution lowest-direct --group lowest-tests \
 		--extra files --extra plots --extra utility pyproject.toml --output-file requirements-lowest.txt
 
 .PHONY: clean
 clean: ## Remove everything that the other targets created
-	rm -rf $(USER_ENV) $(DEV_ENV) $(SPARK_ENV) $(TORCH_ENV) $(LOWEST_ENV) build dist .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(USER_ENV) $(DEV_ENV) $(SPARK_ENV) $(TORCH_ENV) $(INTEGRATIONS_ENV) $(LITELLM_ENV) $(LOWEST_ENV) build dist .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,12 +1,32 @@
-"""Sphinx: Markdown pages and the reference from the docstrings."""
+"""Sphinx: Markdown pages, the reference from the docstrings, and a page for each result of an experiment."""
+
+import json
+from pathlib import Path
+
+from sphinx.application import Sphinx
 
 import wordveil
+from wordveil.evaluation.results import result_from_dict
 
 project = "wordveil"
 author = "The Wordveil authors"
 release = wordveil.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
-exclude_patterns = ["experiments/*/*"]  # made by commands, and linked to as they are
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
+
+
+def render_results(app: Sphinx, error: Exception | None) -> None:
+    """Render the results under experiments/ as pages of the site; nothing is computed again."""
+    if error is not None or app.builder.format != "html":
+        return
+    for path in sorted((Path(app.srcdir) / "experiments").glob("*.json")):
+        report = wordveil.make_report(result_from_dict(json.loads(path.read_text(encoding="utf-8"))))
+        page = Path(app.outdir) / "experiments" / f"{path.stem}.html"
+        page.write_text(report.text("html"), encoding="utf-8")
+
+
+def setup(app: Sphinx) -> None:
+    """Render the results when the site has been built."""
+    app.connect("build-finished", render_results)

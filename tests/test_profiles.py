@@ -7,7 +7,7 @@ import wordveil as wv
 from wordveil.attacker import guess_rate
 from wordveil.profiles import PROFILES, Profile, is_profile, load_profile
 
-NAMES = {"gentle": 0.45, "balanced": 0.30, "strong": 0.15}
+NAMES = {"gentle": 0.45, "balanced": 0.28, "strong": 0.15}
 
 
 def test_there_are_three_from_gentle_to_strong() -> None:

@@ -220,18 +220,22 @@ def test_a_forked_child_never_repeats_its_parents_noise(make: Callable[[], wv.St
     assert "forked process" in outcome
 
 
-def _fresh_in_child(channel: "multiprocessing.SimpleQueue[tuple[float, ...]]") -> None:
-    channel.put(draws(wv.secure_stream()))
+def _fresh_in_child(
+    make: Callable[[], wv.Stream], channel: "multiprocessing.SimpleQueue[tuple[float, ...]]"
+) -> None:
+    channel.put(draws(make()))
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_forked_children_draw_streams_of_their_own() -> None:
+@pytest.mark.parametrize("make", [wv.secure_stream, randomness.thread_stream])
+def test_forked_children_draw_streams_of_their_own(make: Callable[[], wv.Stream]) -> None:
+    draws(make())  # a stream that is there before the fork
     context = multiprocessing.get_context("fork")
     channel = context.SimpleQueue()
-    processes = [context.Process(target=_fresh_in_child, args=(channel,)) for _ in range(4)]
+    processes = [context.Process(target=_fresh_in_child, args=(make, channel)) for _ in range(4)]
     for process in processes:
         process.start()
-    seen = {draws(wv.secure_stream()), *(channel.get() for _ in processes)}
+    seen = {draws(make()), *(channel.get() for _ in processes)}
     for process in processes:
         process.join()
     assert len(seen) == 5
@@ -243,3 +247,43 @@ def test_a_key_has_32_bytes(secret: bytes) -> None:
         wv.RunKey.of_run(secret, secure=True)
     with pytest.raises(wv.ParameterError, match="True or False"):
         wv.RunKey.of_run(bytes(32), secure=1)  # type: ignore[arg-type]  # that is the test
+
+
+def test_threads_have_streams_of_their_own() -> None:
+    everyone_is_here = threading.Barrier(8)
+
+    def draw(_: int) -> tuple[tuple[float, ...], int]:
+        everyone_is_here.wait(10)
+        return draws(randomness.thread_stream()), id(randomness.thread_stream())
+
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(draw, range(8)))
+    assert len(set(results)) == len({numbers for numbers, _ in results}) == 8
+    assert len({stream for _, stream in results}) == 8
+
+
+def test_the_stream_of_a_thread_goes_on_and_gets_a_new_key_now_and_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(randomness, "_CALLS_PER_KEY", 3)
+    monkeypatch.setattr(randomness, "_this_thread", randomness._OfThisThread())
+    streams = [randomness.thread_stream() for _ in range(7)]
+    assert [streams.index(stream) for stream in streams] == [0, 0, 0, 3, 3, 3, 6]
+    assert len({draws(stream) for stream in streams}) == 7
+    assert all(stream.secure for stream in streams)
+
+
+def test_the_stream_of_a_thread_gets_a_new_key_after_some_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(randomness, "_this_thread", randomness._OfThisThread())
+    first = randomness.thread_stream()
+    assert randomness.thread_stream() is first
+    monkeypatch.setattr(randomness, "_SECONDS_PER_KEY", -1.0)
+    assert randomness.thread_stream() is not first
+
+
+def test_a_count_that_was_passed_over_still_renews_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a signal handler that perturbs in the middle of `thread_stream` can leave it."""
+    monkeypatch.setattr(randomness, "_this_thread", randomness._OfThisThread())
+    first = randomness.thread_stream()
+    randomness._this_thread.calls_left = -1
+    assert randomness.thread_stream() is not first

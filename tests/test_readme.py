@@ -9,7 +9,6 @@ import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -55,7 +54,7 @@ COMMANDS = [
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, train_fasttext: Callable[..., Any]) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, train_fasttext: Callable[..., None]) -> Path:
     """A folder with the files that the README's commands speak of."""
     place = tmp_path_factory.mktemp("readme")
     (place / "messages.txt").write_text("Book a flight!\nCall Zoë.\n", encoding="utf-8")
@@ -68,7 +67,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, train_fasttext: Callable[..
         archive.writestr("glove.6B.50d.txt", "")
     text = place / "text.txt"
     text.write_text("a flight to boston\n" * 100)
-    train_fasttext(text, dim=5, bucket=100).save_model(str(place / "crawl.bin"))
+    train_fasttext(text, place / "crawl.bin", dim=5, bucket=100)
     return place
 
 

@@ -1,12 +1,15 @@
 """The shipped map keeps what docs/maps.md says of it, in small.
 
-At equal success of an attacker (S on running text, content words and uniform words, each within 0.02 of 10 principal
-axes at ε = 5.7) its answers are closer, watched words stay at most half as often, and no attacker that the fit did not
-see gains more than 0.03 over what it gains on the axes. All draws come from fixed seeds: 4,000 words for each S (its
-standard error is below 0.006), 2,000 for closeness (0.011), 40 of each watched word (0.003 for their mean).
+Where an attacker has about as much success (S on running text, content words and uniform words, each at most 0.02 below
+10 principal axes at ε = 5.7, and none above) its answers are closer, watched words stay at most half as often, and no
+attacker that the fit did not see gains more than 0.03 over what it gains on the axes. All draws come from fixed seeds:
+8,000 words for each S (its standard error is below 0.005), 2,000 for closeness (0.011), 40 of each watched word (0.003
+for their mean), 2,000 texts for linkage (0.011).
 """
 
 import time
+from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +18,10 @@ import wordveil as wv
 from wordveil.attacker import guess_from_answers, guess_rate, word_exposures
 from wordveil.embedding.catalog import MAP_NAME
 from wordveil.evaluation.closeness import Closeness, measure_closeness
+from wordveil.evaluation.datasets import load_labelled
+from wordveil.evaluation.linkage import measure_linkage
 from wordveil.profiles import PROFILES
+from wordveil.tokens import split
 from wordveil.watched_words import WATCHED_WORDS
 
 
@@ -61,18 +67,48 @@ def test_the_attacker_gains_as_much_on_both(
     on_map: wv.Laplace, on_axes: wv.Laplace, english: wv.Prior, mapped: wv.Embedding
 ) -> None:
     for prior in (english, english.content(), wv.Prior.uniform(mapped)):
-        first, second = (guess_rate(m, prior, draws=4000).success.share for m in (on_map, on_axes))
-        assert first == pytest.approx(second, abs=0.02), prior.name
+        first, second = (guess_rate(m, prior, draws=8000).success.share for m in (on_map, on_axes))
+        assert second - 0.02 <= first <= second, prior.name
 
 
 def test_attackers_that_the_fit_did_not_see_gain_little(
     on_map: wv.Laplace, on_axes: wv.Laplace, english: wv.Prior, mapped: wv.Embedding
 ) -> None:
     by_rank = wv.Prior.by_rank(mapped)
-    first, second = (guess_rate(m, by_rank, draws=4000).success.share for m in (on_map, on_axes))
+    first, second = (guess_rate(m, by_rank, draws=8000).success.share for m in (on_map, on_axes))
     assert first <= second + 0.03
     first, second = (guess_from_answers(m, english).share for m in (on_map, on_axes))
     assert first <= second + 0.03
+    closest = [wv.Laplace(m.embedding, m.epsilon, answer="closest") for m in (on_map, on_axes)]
+    first, second = (guess_from_answers(m, english).share for m in closest)
+    assert first <= second + 0.03
+
+
+def test_whoever_knows_the_messages_gains_little(
+    on_map: wv.Laplace, on_axes: wv.Laplace, mapped: wv.Embedding, real_data: Path
+) -> None:
+    """How often each of their words is used; and which of 2,000 known messages a private one is."""
+    messages = {
+        name: load_labelled(real_data / name).texts for name in ("sms-spam.tsv", "disaster-tweets.csv")
+    }
+    counts = Counter(word for texts in messages.values() for text in texts for word in split(text))
+    prior = wv.Prior.from_counts(mapped, counts, public=True, name="the messages")
+    first, second = (guess_rate(m, prior, draws=8000).success.share for m in (on_map, on_axes))
+    assert first <= second + 0.03
+    for texts in messages.values():
+        for pad_to in (None, 20):
+            first, second = (
+                link_texts(wv.Laplace(m.embedding, m.epsilon, answer="closest"), pad_to, texts)
+                for m in (on_map, on_axes)
+            )
+            assert first <= second + 0.03
+
+
+def link_texts(mechanism: wv.Laplace, pad_to: int | None, texts: list[str]) -> float:
+    """Return how often the best guess of an attacker is right, who compares words and, unpadded, lengths."""
+    perturber = wv.Perturber(mechanism, wv.Policy(pad_to=pad_to))
+    found = measure_linkage(perturber, texts, most=2000, stream=wv.insecure_stream(0))
+    return (found.by_both if pad_to is None else found.by_words).rank_1.share
 
 
 def test_answers_are_closer(on_map: wv.Laplace, on_axes: wv.Laplace, english: wv.Prior) -> None:

@@ -117,15 +117,15 @@ def test_long_texts() -> None:
 )
 def test_the_rule_is_linear(unit: str) -> None:
     """2 MB of text that provokes backtracking take seconds; quadratic time would be hours."""
-    start = time.perf_counter()
+    start = time.process_time()
     split(unit * (2_000_000 // len(unit)))
-    assert time.perf_counter() - start < 20.0
+    assert time.process_time() - start < 20.0
 
 
 def test_a_long_run_of_mixed_marks_is_not_quadratic() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(split("a" + "\u0300" * 200_000 + "\u0316" * 200_000)) == 1
-    assert time.perf_counter() - start < 10.0
+    assert time.process_time() - start < 10.0
 
 
 def test_control_characters_end_an_address() -> None:

@@ -172,7 +172,9 @@ def test_a_path_must_be_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"tea 1", gzip.compress(b"tea 1 ice", mtime=0), gzip.compress(b"tea one")]
+    "content",
+    [b"", b"tea 1", gzip.compress(b"tea 1 ice", mtime=0), gzip.compress(b"tea one", mtime=0)],
+    ids=["empty", "plain", "odd", "no number"],
 )
 def test_damage_to_the_package_is_reported(
     write: Write, monkeypatch: pytest.MonkeyPatch, content: bytes

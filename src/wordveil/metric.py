@@ -13,12 +13,13 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from wordveil.cache import cached_json_about
 from wordveil.embedding import Embedding
 from wordveil.embedding.arrays import locked, row_blocks, row_norms
 from wordveil.errors import ParameterError, check_real, check_whole
 from wordveil.shared import PerEmbedding
 
-__all__ = ["Bracket", "EuclideanBounds", "Metric", "projection_factor"]
+__all__ = ["Bracket", "EuclideanBounds", "Metric", "enclosing_diameter", "projection_factor"]
 
 # The least ratio between the smallest and the largest eigenvalue of A. The eigenvalues are off by about 1e-15
 # of the largest, so at this ratio the smallest has some 7 correct digits; at a lower one it would have fewer,
@@ -224,7 +225,11 @@ class Metric:
         if self._embedding is None:
             raise ParameterError("A metric that was not made from an embedding has no diameter.")
         embedding = self._embedding
-        return _brackets.get(embedding, self.fingerprint, lambda: self._bracket(embedding))
+        return _brackets.get(embedding, self.fingerprint, lambda: self._cached_bracket(embedding))
+
+    def _cached_bracket(self, embedding: Embedding) -> Bracket:
+        key = {"metric": self.fingerprint.hex()}
+        return Bracket(*cached_json_about(embedding, "diameter", key, lambda: self._bracket(embedding)))
 
     def _bracket(self, embedding: Embedding) -> Bracket:
         vectors, centre = embedding.vectors, embedding.centroid
@@ -241,6 +246,24 @@ class Metric:
         largest = float(np.abs(white).max()) * math.sqrt(self.dim)
         slack = (self.dim + 8) * 2.0**-23 * (radius + largest) + (self.dim + 8) * 2.0**-50
         return Bracket(float(distance) * (1.0 - 1e-9), 2.0 * (radius + slack) / scale)
+
+
+def enclosing_diameter(rows: NDArray[np.float64]) -> tuple[tuple[int, int], float]:
+    """Return a pair of rows that are far apart, and a certified upper bound of every Euclidean distance.
+
+    Examples
+    --------
+    >>> pair, upper = enclosing_diameter(np.array([[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]]))
+    >>> sorted(pair), 5.0 <= upper < 6.0
+    ([0, 1], True)
+    """
+    centred = rows - rows.mean(axis=0)
+    longest = float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max()))
+    scale = 2.0 ** -math.frexp(max(2.0 * longest, 1e-300))[1]  # exact, and no square overflows
+    pair, radius = _enclose((centred * scale).astype(np.float32))
+    # As in `Metric.diameter`: every scaled number is below 1.
+    slack = (rows.shape[1] + 8) * (2.0**-23 * (radius + 1.0) + 2.0**-50)
+    return pair, 2.0 * (radius + slack) / scale
 
 
 def projection_factor(embedding: Embedding, lam: float, k: int) -> float:

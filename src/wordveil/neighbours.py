@@ -5,6 +5,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.cache import Arrays, cached_about
 from wordveil.embedding import Embedding
 from wordveil.embedding.arrays import locked
 from wordveil.metric import Metric
@@ -24,7 +25,16 @@ def sample_ids(count: int, size: int = _SAMPLE) -> NDArray[np.int64]:
 
 def neighbour_distances(metric: Metric, embedding: Embedding, ranks: tuple[int, ...]) -> NDArray[np.float64]:
     """Return the distances from each sampled word to its neighbours of those ranks; computed once."""
-    return _distances.get(embedding, (metric.fingerprint, ranks), lambda: _computed(metric, embedding, ranks))
+    return _distances.get(embedding, (metric.fingerprint, ranks), lambda: _cached(metric, embedding, ranks))
+
+
+def _cached(metric: Metric, embedding: Embedding, ranks: tuple[int, ...]) -> NDArray[np.float64]:
+    key = {"metric": metric.fingerprint.hex(), "ranks": str(ranks), "sample": _SAMPLE}
+
+    def compute() -> Arrays:
+        return {"distances": _computed(metric, embedding, ranks)}
+
+    return cached_about(embedding, "neighbours", key, compute)["distances"]
 
 
 def _computed(metric: Metric, embedding: Embedding, ranks: tuple[int, ...]) -> NDArray[np.float64]:

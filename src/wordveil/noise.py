@@ -13,7 +13,7 @@ from wordveil.errors import check_real, check_whole
 from wordveil.metric import Metric
 from wordveil.randomness import Stream
 
-__all__ = ["check_epsilon", "eigen_noise", "sample_noise"]
+__all__ = ["check_epsilon", "draw_directions", "draw_radii", "eigen_noise", "sample_noise"]
 
 _SMALLEST_EPSILON = 1e-100  # below it, the square of a noisy coordinate could overflow float64
 
@@ -30,15 +30,50 @@ def eigen_noise(
 ) -> NDArray[np.float64]:
     """Return `size` rows of noise in the eigenbasis, where A is diag(scales)."""
     dim = len(scales)
-    noise = stream.normals((size, dim))
-    radii = stream.gammas(dim, size)
-    lengths = np.sqrt(np.einsum("ij,ij->i", noise, noise))
-    # A row of exact zeros has no direction. It has probability 2^-52 or less, so any fixed direction will do.
-    noise[lengths == 0.0, 0] = 1.0
-    lengths[lengths == 0.0] = 1.0
-    noise *= (radii / epsilon / lengths)[:, None]
-    noise *= np.sqrt(scales)
+    noise, lengths = _normals(dim, size, stream)
+    noise *= (draw_radii(dim, size, stream) / epsilon / lengths)[:, None]
+    if (scales != 1.0).any():  # all are 1 at λ = 0
+        noise *= np.sqrt(scales)
     return noise
+
+
+def draw_directions(dim: int, size: int, stream: Stream) -> NDArray[np.float64]:
+    """Return `size` rows of X, uniform on the unit sphere.
+
+    The noise at any λ and ε is Y/ε·A^{1/2}·X: whoever needs many λ and ε for the same draws takes X from here
+    and Y from `draw_radii`.
+
+    Examples
+    --------
+    >>> from wordveil.randomness import insecure_stream
+    >>> np.linalg.norm(draw_directions(3, 2, insecure_stream(1)), axis=1).round(6).tolist()
+    [1.0, 1.0]
+    """
+    directions, lengths = _normals(dim, size, stream)
+    directions /= lengths[:, None]
+    return directions
+
+
+def draw_radii(dim: int, size: int, stream: Stream) -> NDArray[np.float64]:
+    """Return `size` values of Y at ε = 1, from the gamma distribution of shape m and scale 1.
+
+    Examples
+    --------
+    >>> from wordveil.randomness import insecure_stream
+    >>> bool((draw_radii(300, 5, insecure_stream(1)) > 100.0).all())
+    True
+    """
+    return stream.gammas(dim, size)
+
+
+def _normals(dim: int, size: int, stream: Stream) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return rows of independent normal deviates, and their lengths."""
+    rows = stream.normals((size, dim))
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    # A row of exact zeros has no direction. It has probability 2^-52 or less, so any fixed direction will do.
+    rows[lengths == 0.0, 0] = 1.0
+    lengths[lengths == 0.0] = 1.0
+    return rows, lengths
 
 
 def sample_noise(metric: Metric, epsilon: float, size: int, stream: Stream) -> NDArray[np.float64]:

@@ -6,11 +6,12 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, pairwise
 from typing import Any, Final, Literal, Self, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
+from wordveil.block_list import BlockList
 from wordveil.errors import IntegrityError, ParameterError, PrivacyWarning, parameter_error, sealed
 from wordveil.exposure import Exposure, measure_exposure
 from wordveil.mechanisms import Mechanism
@@ -18,8 +19,9 @@ from wordveil.policy import UNKNOWN, Policy
 from wordveil.prior import Prior
 from wordveil.private_report import PrivateReport
 from wordveil.profiles import load_profile
-from wordveil.randomness import RunKey, Stream, secure_stream, warn_if_insecure
+from wordveil.randomness import RunKey, Stream, thread_stream, warn_if_insecure
 from wordveil.text_guarantee import TextGuarantee
+from wordveil.token_batches import TokenBatches
 from wordveil.tokens import RULE_FINGERPRINT, Tokenizer, check_text
 from wordveil.unsafe_layouts import UnsafeLayouts
 
@@ -68,6 +70,15 @@ class Perturber:
         return Tokenizer(self.mechanism.embedding.index)
 
     @cached_property
+    def _batches(self) -> TokenBatches:
+        return TokenBatches(self.tokenizer, self.mechanism.embedding.index)
+
+    @cached_property
+    def _vocabulary(self) -> NDArray[np.object_]:
+        """The words as an array: many are picked at once, by their ids."""
+        return np.array(self.mechanism.embedding.words, dtype=object)
+
+    @cached_property
     def fingerprint(self) -> bytes:
         """A SHA-256 of everything that changes an answer: mechanism, parameters, vectors, policy, tokens."""
         mechanism = type(self.mechanism)
@@ -111,15 +122,19 @@ class Perturber:
         return measure_exposure(self.mechanism, prior)
 
     @classmethod
-    def from_profile(cls, name: str, policy: Policy | None = None) -> Self:
+    def from_profile(
+        cls, name: str, policy: Policy | None = None, *, blocked: BlockList | None = None
+    ) -> Self:
         """Return a perturber with the setting of a profile: "gentle", "balanced" or "strong".
+
+        The words of the list `blocked` are never answered; `wordveil perturb` uses `BlockList.english()`.
 
         Examples
         --------
         >>> Perturber.from_profile("balanced").mechanism.parameters()["answer"]
         'closest'
         """
-        return cls(load_profile(name).load(), Policy() if policy is None else policy)
+        return cls(load_profile(name).load(blocked=blocked), Policy() if policy is None else policy)
 
     @sealed
     def __call__(self, text: str, *, stream: Stream | None = None) -> str:
@@ -129,9 +144,9 @@ class Perturber:
 
     @staticmethod
     def _noise(stream: Stream | None) -> Stream:
-        """Return the stream for private text, by default a new secure one; warn about a seed."""
+        """Return the stream for private text, by default the secure one of the thread; warn about a seed."""
         if stream is None:
-            return secure_stream()
+            return thread_stream()
         if not isinstance(stream, Stream):
             raise parameter_error("stream", "perturb", "be a Stream, made by secure_stream()", stream)
         warn_if_insecure(stream, stacklevel=5)  # at the caller of the sealed function
@@ -186,17 +201,21 @@ class Perturber:
 
     def _words_only(self, texts: list[str], counts: PrivateReport, stream: Stream) -> list[str]:
         """Take the fast path: ids in, words out, nothing of the input but its length."""
-        lists = [self._sized(self.tokenizer.ids(text), counts, stream) for text in texts]
-        words = self._answers([number for ids in lists for number in ids], stream)
+        ids, lengths = self._batches(texts)
         counts.texts += len(texts)
-        ends = accumulate((len(ids) for ids in lists), initial=0)
-        return [self.policy.joined(words[start:end]) for start, end in pairwise(ends)]
+        counts.tokens += len(ids)
+        counts.unknown += int(np.count_nonzero(ids == UNKNOWN))
+        if self.policy.resizes:
+            numbers = ids.tolist()
+            lists = [self._sized(numbers[part], counts, stream) for part in _parts(lengths)]
+            ids = np.array([number for sized in lists for number in sized], dtype=np.int64)
+            lengths = np.array([len(sized) for sized in lists])
+        words, joined = self._answers(ids, stream), self.policy.joined
+        return [joined(words[part]) for part in _parts(lengths)]
 
     def _sized(self, ids: list[int], counts: PrivateReport, stream: Stream) -> list[int]:
-        """Count, drop and pad the ids of one text by the policy."""
+        """Drop and pad the ids of one text by the policy."""
         remaining = self.policy.remaining(ids)
-        counts.tokens += len(ids)
-        counts.unknown += ids.count(UNKNOWN)
         counts.dropped += len(ids) - len(remaining)
         return self.policy.resized(remaining, UNKNOWN, counts, stream)
 
@@ -205,13 +224,13 @@ class Perturber:
         lay_out = UnsafeLayouts(self.policy, self.tokenizer, self.mechanism.embedding.index)
         layouts = [lay_out(text, counts, stream) for text in texts]
         counts.texts += len(texts)
-        words = iter(self._answers([number for layout in layouts for number in layout.ids], stream))
+        ids = np.array([number for layout in layouts for number in layout.ids], dtype=np.int64)
+        words = iter(self._answers(ids, stream))
         return [lay_out.filled(layout, words) for layout in layouts]
 
-    def _answers(self, ids: list[int], stream: Stream) -> list[str]:
-        vocabulary = self.mechanism.embedding.words
-        answers = self.mechanism.perturb_ids(np.asarray(ids, dtype=np.int64), stream=stream)
-        return [vocabulary[answer] for answer in answers.tolist()]
+    def _answers(self, ids: NDArray[np.int64], stream: Stream) -> list[str]:
+        answers: list[str] = self._vocabulary[self.mechanism.perturb_ids(ids, stream=stream)].tolist()
+        return answers
 
 
 def checked_run_key(perturber: object, key: RunKey | None, owner: str, *, stacklevel: int = 5) -> RunKey:
@@ -244,6 +263,14 @@ def warn_if_weak(perturber: Perturber, prior: Prior | None, *, stacklevel: int =
     if exposure.warning:
         warnings.warn(exposure.warning, PrivacyWarning, stacklevel=stacklevel)
     return exposure
+
+
+def _parts(lengths: NDArray[np.int64]) -> Iterator[slice]:
+    """Yield where each text is among the words of all texts."""
+    start = 0
+    for length in lengths.tolist():
+        yield slice(start, start + length)
+        start += length
 
 
 def _blocks(texts: Iterable[str], least: int) -> Iterator[list[str]]:

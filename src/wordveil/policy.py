@@ -125,6 +125,11 @@ class Policy:
             or self.unsafe_exempt
         )
 
+    @property
+    def resizes(self) -> bool:
+        """Whether a text may have more or fewer words in the output than in the input."""
+        return self.unsafe_drop or self.pad_to is not None
+
     def drops(self, number: int) -> bool:
         """Return whether a word of this id is dropped."""
         return self.unsafe_drop and number == UNKNOWN

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from wordveil.cache import cached_about
 from wordveil.embedding import Embedding
 from wordveil.embedding.arrays import locked
 from wordveil.errors import (
@@ -26,7 +27,7 @@ from wordveil.errors import (
     sealed,
 )
 from wordveil.shared import PerEmbedding
-from wordveil.word_counts import english_counts, read_counts, tally
+from wordveil.word_counts import english_counts, english_fingerprint, read_counts, tally
 
 __all__ = ["Prior", "default_prior", "read_counts"]
 
@@ -154,7 +155,7 @@ class Prior:
         >>> [f"{prior.shares[emb.id_of(word)]:.1e}" for word in ("the", "boston")]
         ['5.4e-02', '4.8e-05']
         """
-        return cls(_ENGLISH, _shares(embedding, english_counts()), declared_public=True)
+        return cls(_ENGLISH, _english_shares(embedding), declared_public=True)
 
     @classmethod
     def by_rank(cls, embedding: Embedding) -> "Prior":
@@ -256,6 +257,12 @@ def _choose(embedding: Embedding) -> Prior:
     except (MachineError, ParameterError):  # not installed, or no word of it is known
         return Prior.by_rank(embedding)
     return prior if prior.shares[-1] <= 0.5 else Prior.by_rank(embedding)
+
+
+def _english_shares(embedding: Embedding) -> NDArray[np.float64]:
+    key = {"counts": english_fingerprint()}
+    arrays = cached_about(embedding, "english", key, lambda: {"shares": _shares(embedding, english_counts())})
+    return arrays["shares"]
 
 
 def _shares(embedding: Embedding, counts: Mapping[str, float]) -> NDArray[np.float64]:

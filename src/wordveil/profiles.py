@@ -8,6 +8,7 @@ import difflib
 from dataclasses import dataclass
 from typing import Final
 
+from wordveil.block_list import BlockList
 from wordveil.embedding import load_embedding
 from wordveil.embedding.catalog import MAP_NAME
 from wordveil.errors import UnknownNameError
@@ -46,18 +47,20 @@ class Profile:
     answer: AnswerName = "closest"
     embedding: str = MAP_NAME
 
-    def load(self, *, device: DeviceName = "cpu") -> Mechanism:
-        """Return the mechanism of the profile."""
+    def load(self, *, device: DeviceName = "cpu", blocked: BlockList | None = None) -> Mechanism:
+        """Return the mechanism of the profile; it never answers a word of the list `blocked`."""
         vectors = load_embedding(self.embedding)
-        return make_mechanism(self.mechanism, vectors, self.epsilon, device=device, answer=self.answer)
+        return make_mechanism(
+            self.mechanism, vectors, self.epsilon, device=device, blocked=blocked, answer=self.answer
+        )
 
 
 PROFILES: Final = {
     profile.name: profile
     for profile in (
-        Profile("gentle", "closest to the original, least protected", 0.45, 1.58),
-        Profile("balanced", "a start for most data", 0.30, 0.93),
-        Profile("strong", "best protected, only the broad topic is left", 0.15, 0.40),
+        Profile("gentle", "closest to the original, least protected", 0.45, 1.7),
+        Profile("balanced", "a start for most data", 0.28, 0.92),
+        Profile("strong", "best protected, only the broad topic is left", 0.15, 0.42),
     )
 }
 """The profiles by name."""
@@ -79,7 +82,7 @@ def load_profile(name: str) -> Profile:
 
 
 def is_profile(mechanism: Mechanism) -> bool:
-    """Say whether a mechanism has the setting of a profile, on the same vectors."""
+    """Say whether a mechanism has the setting of a profile, on the same vectors, with any block list."""
     setting = mechanism.setting()
     for profile in PROFILES.values():
         expected = {"epsilon": profile.epsilon, "lam": profile.lam, "answer": profile.answer}

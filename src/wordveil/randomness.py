@@ -7,6 +7,8 @@ AES instructions, under a key from the operating system. There is no fallback to
 import hashlib
 import os
 import secrets
+import threading
+import time
 import warnings
 from collections.abc import Callable
 from typing import Final, NoReturn, Self, final
@@ -23,10 +25,15 @@ __all__ = [
     "insecure_key",
     "insecure_stream",
     "secure_stream",
+    "thread_stream",
     "warn_if_insecure",
 ]
 
 _KEY_BYTES: Final = 32
+# Calls, and seconds, after which a thread gets a new key. A key costs 80 µs, more than the rest of a call
+# with one word. Whoever reads the memory of the process learns the noise of at most that many earlier calls.
+_CALLS_PER_KEY: Final = 1000
+_SECONDS_PER_KEY: Final = 10.0
 _DIRECTIONS: Final = b"directions"
 _RADII: Final = b"radii"
 _UNIFORMS: Final = b"uniforms"
@@ -54,8 +61,11 @@ class _OfOneProcess:
     def __init__(self) -> None:
         self._home = (os.getpid(), _generation)
 
+    def _is_home(self) -> bool:
+        return self._home == (os.getpid(), _generation)
+
     def _check_home(self) -> None:
-        if self._home != (os.getpid(), _generation):
+        if not self._is_home():
             raise WordveilError(
                 "A source of noise can't be used in a forked process, which would repeat its parent's noise. "
                 "Hint: create it in the process that uses it."
@@ -222,6 +232,38 @@ def secure_stream() -> Stream:
     True
     """
     return RunKey().stream()
+
+
+class _OfThisThread(threading.local):
+    """The secure stream of a thread, and how many calls may still use it."""
+
+    stream: Stream | None = None
+    calls_left = 0
+    renewed_at = 0.0
+
+
+_this_thread = _OfThisThread()
+
+
+def thread_stream() -> Stream:
+    """Return a secure stream for one call: that of the calling thread, under a key that is renewed often.
+
+    No two threads share one, and a forked process starts with a new key. Two copies of one process, as from
+    a snapshot of a virtual machine, share a key until it is renewed.
+
+    Examples
+    --------
+    >>> thread_stream().secure
+    True
+    """
+    local = _this_thread
+    stream, now = local.stream, time.monotonic()
+    is_old = local.calls_left <= 0 or now - local.renewed_at > _SECONDS_PER_KEY
+    if stream is None or is_old or not stream._is_home():
+        stream = local.stream = secure_stream()
+        local.calls_left, local.renewed_at = _CALLS_PER_KEY, now
+    local.calls_left -= 1
+    return stream
 
 
 def insecure_key(seed: int) -> RunKey:

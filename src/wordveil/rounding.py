@@ -20,6 +20,7 @@ __all__ = [
 
 
 _NO_PROTECTION: Final = math.log(10.0) * 300.0  # odds of 10^300 to 1: a number that nobody reads
+_UNCOVERED: Final = 1e200  # an exponent that stands for "nothing is promised", and multiples of it
 
 
 def at_most(number: float, digits: int = 1) -> str:
@@ -45,6 +46,8 @@ def at_least(number: float, digits: int = 1) -> str:
 
 
 def _rounded(number: float, digits: int, direction: str) -> str:
+    if number >= _UNCOVERED:
+        return "∞"
     if not math.isfinite(number):
         return str(number)
     # The largest float has 309 digits, and a context with fewer would refuse it.

@@ -23,6 +23,7 @@ __all__ = [
     "Tokenizer",
     "check_text",
     "fold",
+    "has_address_marks",
     "join",
     "pieces",
     "split",
@@ -44,7 +45,6 @@ _JOINER: Final = "\u200d"
 _EMOJI_MARKS: Final = "\u20e3\ufe0e\ufe0f"
 _ASCII, _UNICODE, _MIXED = "ascii", "unicode", "mixed"
 _ANY_CJK: Final = re.compile(f"[{_CJK}]")
-_SPECIAL: Final = re.compile(r"[@#]|://|www\.", re.IGNORECASE)
 _APOSTROPHES_AND_HYPHENS: Final = {0x2019: "'", 0x02BC: "'", 0x2010: "-", 0x2011: "-"}
 
 
@@ -91,6 +91,17 @@ def pieces(text: str) -> tuple[list[Piece], str]:
         result.append(Piece(_visible(plain[end : match.start()]), match.group()))
         end = match.end()
     return result, _visible(plain[end:])
+
+
+def has_address_marks(text: str) -> bool:
+    """Return whether a text may have addresses, mentions or hashtags; without these marks it has none.
+
+    Examples
+    --------
+    >>> has_address_marks("WWW.a.example"), has_address_marks("10:30, at home")
+    (True, False)
+    """
+    return "@" in text or "#" in text or "://" in text or "www." in text.lower()
 
 
 def join(words: Iterable[str]) -> str:
@@ -195,7 +206,7 @@ def _visible(gap: str) -> str:
 
 
 def _pattern_for(text: str) -> re.Pattern[str]:
-    special = _SPECIAL.search(text) is not None
+    special = has_address_marks(text)
     if text.isascii():
         return _pattern(_ASCII, special=special)
     return _pattern(_MIXED if _ANY_CJK.search(text) else _UNICODE, special=special)

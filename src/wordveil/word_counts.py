@@ -3,6 +3,7 @@
 import codecs
 import functools
 import gzip
+import hashlib
 import math
 import zlib
 from collections.abc import Mapping
@@ -89,9 +90,8 @@ def _number(field: str) -> float:
         return math.nan
 
 
-@functools.cache
-def english_counts() -> Mapping[str, float]:
-    """Return how often English words are used per billion, or raise MachineError without wordveil-english."""
+def _english_file() -> bytes:
+    """Return the file of wordveil-english, or raise MachineError if that is not installed."""
     try:
         from wordveil_english import PATH
     except ImportError:
@@ -99,8 +99,23 @@ def english_counts() -> Mapping[str, float]:
             "English word counts need wordveil-english, which is not installed. "
             "Hint: pip install ./packages/wordveil-english."
         ) from None
+    try:
+        return PATH.read_bytes()
+    except OSError:
+        return b""
+
+
+def english_fingerprint() -> str:
+    """Return a SHA-256 of the English word counts, or raise MachineError without wordveil-english."""
+    return hashlib.sha256(_english_file()).hexdigest()
+
+
+@functools.cache
+def english_counts() -> Mapping[str, float]:
+    """Return how often English words are used per billion, or raise MachineError without wordveil-english."""
+    content = _english_file()
     try:  # without the checks of read_counts, which take longer than all the rest
-        fields = gzip.decompress(PATH.read_bytes()).decode("utf-8").split()
+        fields = gzip.decompress(content).decode("utf-8").split()
         counts = dict(zip(fields[::2], map(float, fields[1::2]), strict=True))
     except (OSError, EOFError, zlib.error, ValueError):
         counts = {}

@@ -12,7 +12,7 @@ import pytest
 import wordveil as wv
 from wordveil.cli.main import main
 from wordveil.embedding.store import save_store
-from wordveil.evaluation.density import neighbour_distances
+from wordveil.evaluation.text_density import neighbour_distances
 
 from .commands import SCRIPT, WEAK, shown_on_a_terminal
 
@@ -218,5 +218,5 @@ def test_ctrl_c_while_measuring(command: list[str]) -> None:
     ) as process:  # fmt: skip
         time.sleep(4.0)  # on all axes of the default vectors, both take longer on any machine
         process.send_signal(signal.SIGINT)
-        shown, errors = process.communicate(timeout=60)
+        shown, errors = process.communicate(timeout=120)
     assert (process.returncode, shown, errors) == (130, b"", b"wordveil: stopped.\n")

@@ -26,7 +26,7 @@ def check_page(path: Path) -> str:
     pictures = re.findall(r'<img alt="[^"]+" src="data:image/svg\+xml;base64,([^"]+)">', page)
     assert pictures
     assert all(b"</svg>" in base64.b64decode(picture) for picture in pictures)
-    assert "Settings and versions" in page
+    assert "Settings" in page
     return page
 
 
@@ -37,7 +37,7 @@ def test_privacy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert part in printed
     # S_w of 10 draws can't be compared with the paper's, nor 20 axes with a benchmark on 300.
     assert "27.80" not in printed
-    assert "S_w depends on the number of draws" in (tmp_path / "privacy.html").read_text()
+    assert "answers in 10 draws" in (tmp_path / "privacy.csv").read_text()
     assert not re.search(r"99\.46 \(", printed)
     facts = json.loads((tmp_path / "privacy.json").read_text())
     assert len(facts["rows"]) == 12
@@ -71,7 +71,7 @@ def test_several_numbers_of_axes(tmp_path: Path, capsys: pytest.CaptureFixture[s
     for part in ("on 5 axes", "on 20 axes", "n-w-percentiles-5.png", "s-w-percentiles-20.svg"):
         assert part in printed.replace("\n", " ")
     facts = json.loads((tmp_path / "privacy.json").read_text())
-    assert facts["settings"]["dims"] == "5, 20"
+    assert facts["settings"]["dims"] == [5, 20]
     assert [row["dims"] for row in facts["rows"]] == [5] * 8 + [20] * 8
     assert sum(row["dims"] == 5 and row["lam"] == 0 for row in facts["rows"]) == 4
     alone = [*options[:-1], "5", "--json"]
@@ -134,15 +134,24 @@ def test_utility(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         == 0
     )
     printed = capsys.readouterr().out
-    for part in ("accuracy, sms, bow, tested on perturbed text", "unperturbed", "1.000 ± 0.000"):
+    for part in (
+        "Accuracy, sms, tested on private text",
+        "tested on clean text",
+        "unperturbed",
+        "majority",
+        "chance",
+    ):
         assert part in printed
     page = check_page(tmp_path / "o" / "utility.html")
     assert "free money" not in page + printed
-    assert len(json.loads((tmp_path / "o" / "utility.json").read_text())["rows"]) == 6 * 5
+    rows = json.loads((tmp_path / "o" / "utility.json").read_text())["rows"]
+    assert len(rows) == (4 + 3 * 2) * (1 + 2 * 2 * 2)  # scores × (unperturbed + λ × ε × test texts)
+    for path in (tmp_path / "o").iterdir():
+        assert path.stat().st_mode & 0o777 == 0o600
     assert (
         main(["experiment", "utility", str(tmp_path / "sms.tsv"), *options, "--json", "--test", "clean"]) == 0
     )
-    json.loads(capsys.readouterr().out)
+    assert {row["tested_on"] for row in json.loads(capsys.readouterr().out)["rows"]} == {"clean"}
 
 
 def test_no_perturbed_text_is_written(
@@ -155,7 +164,7 @@ def test_no_perturbed_text_is_written(
         perturbed.extend(text for text in answers["text"] if text is not None)
         return answers, report
 
-    monkeypatch.setattr("wordveil.evaluation.utility.perturbed_texts", recorded)
+    monkeypatch.setattr("wordveil.evaluation.utility_experiment.perturbed_texts", recorded)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "sms.tsv").write_text("spam\twin free money now\nham\tsee you at home\n" * 10)
@@ -168,13 +177,15 @@ def test_no_perturbed_text_is_written(
         "--out",
         str(tmp_path / "o"),
     ]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert main(["experiment", "utility", *arguments]) == 0
     assert len(set(perturbed)) > 90
     captured = capsys.readouterr()
     written = [
         path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.parent.name != "in"
     ]
-    assert len(written) == 7
+    assert len(written) > 7  # the report, and the scores that are kept
+    assert any(path.suffix == ".json" and path.parent.name == "utility" for path in tmp_path.rglob("*"))
     for text in perturbed:
         assert not any(
             text.encode() in data for data in [*written, captured.out.encode(), captured.err.encode()]
@@ -206,7 +217,7 @@ def test_a_data_set_of_the_paper_is_compared_with_it(
     for part in ("ours, bow, about 'ham'", "ours, bow, about 'spam'", "the paper's, bag of words", "0.92"):
         assert part in printed
     assert "recall of ham" in printed
-    assert "the more frequent label" in printed
+    assert "majority" in printed
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_before_the_work_begins(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import wordveil as wv
 from wordveil.cli.main import main
 
 MANIFESTS = Path(__file__).parent / "manifests"
@@ -166,6 +167,7 @@ def test_a_manifest_of_today(released: Path, vectors: str, capsys: pytest.Captur
         "epsilon": 1.0,
         "lam": 1.0,
         "answer": "nearest",
+        "block_list": wv.BlockList.english().fingerprint[:16],
         "dims": 3,
     }
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import wordveil as wv
 from wordveil.cli.main import main
 from wordveil.profiles import PROFILES
 
@@ -12,8 +13,7 @@ from .commands import names, perturb
 
 TEXT = ["--text", "message"]
 SETS_ALL = "--profile sets --epsilon, --lam, --dims, --answer, --mechanism, --option and --embedding."
-SETS_LISTS = "--profile sets --embedding, --epsilons, --lams and --dims."
-SETS_UTILITY = "--profile sets --embedding, --epsilons, --lams, --dims and --answer."
+SETS_LISTS = "--profile sets --embedding, --epsilons, --lams, --dims, --answer, --mechanism and --option."
 
 
 def failure(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -36,7 +36,7 @@ def test_a_profile_sets_everything_and_does_not_warn(
     captured = capsys.readouterr()
     assert captured.err == ""
     assert "names the word in 2" in captured.out.splitlines()[-1]
-    assert setting_of("out.csv") == PROFILES["balanced"].load().setting()
+    assert setting_of("out.csv") == PROFILES["balanced"].load(blocked=wv.BlockList.english()).setting()
     attacker = json.loads((folder / "out.csv.manifest.json").read_text())["attacker"]
     assert attacker["best_guess"]["low"] <= 0.30 <= attacker["best_guess"]["high"] + 0.05
 
@@ -72,8 +72,8 @@ def test_nothing_that_it_sets_may_stand_beside_it(
         (["experiment", "privacy"], ["--dims", "5"], SETS_LISTS),
         (["experiment", "privacy"], ["--embedding", "x"], SETS_LISTS),
         (["experiment", "density", "in.csv", *TEXT], ["--epsilon", "1"], "--profile sets --embedding and --epsilon."),
-        (["experiment", "utility", "in.csv"], ["--epsilons", "1"], SETS_UTILITY),
-        (["experiment", "utility", "in.csv"], ["--dims", "5"], SETS_UTILITY),
+        (["experiment", "utility", "in.csv"], ["--epsilons", "1"], SETS_LISTS),
+        (["experiment", "utility", "in.csv"], ["--dims", "5"], SETS_LISTS),
     ],
 )  # fmt: skip
 def test_nor_in_the_other_commands(
@@ -88,7 +88,8 @@ def test_the_experiments_use_its_setting(folder: Path, capsys: pytest.CaptureFix
     assert main(["experiment", "privacy", *few, "--words", "20"]) == 0
     settings = json.loads(capsys.readouterr().out)["settings"]
     epsilon = PROFILES["strong"].epsilon
-    assert (settings["epsilons"], settings["lams"], settings["dims"]) == ([epsilon], [0.0], "10")
+    assert (settings["epsilons"], settings["lams"], settings["dims"]) == ([epsilon], [0.0], [10])
+    assert settings["answer"] == [PROFILES["strong"].answer]
     assert main(["experiment", "density", "in.csv", *TEXT, *few]) == 0
     settings = json.loads(capsys.readouterr().out)["settings"]
     assert (settings["epsilons"], settings["dims"]) == ([epsilon], 10)
@@ -135,7 +136,7 @@ def test_a_settings_file_may_name_a_profile(
     config = ["--config", "settings.toml"]
     (folder / "settings.toml").write_text('profile = "strong"\ntext = "message"\n')
     assert main(["perturb", "in.csv", "one.csv", *config]) == 0
-    strong = PROFILES["strong"].load().setting()
+    strong = PROFILES["strong"].load(blocked=wv.BlockList.english()).setting()
     assert setting_of("one.csv") == strong
     # What the command line names takes precedence: a profile, or single options in its place.
     assert perturb(vectors, "in.csv", "two.csv", "--again", *config) == 0
@@ -144,6 +145,7 @@ def test_a_settings_file_may_name_a_profile(
         "epsilon": 1e9,
         "lam": 1.0,
         "answer": "nearest",
+        "block_list": wv.BlockList.english().fingerprint[:16],
         "dims": 3,
     }
     (folder / "settings.toml").write_text(f'epsilon = 1e9\nembedding = "{vectors}"\ntext = "message"\n')

@@ -184,7 +184,7 @@ def test_ctrl_c_is_130_and_leaves_nothing(tmp_path: Path) -> None:
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         try:
-            _, error = process.communicate(timeout=20)
+            _, error = process.communicate(timeout=120)
         finally:
             process.kill()
     assert (process.returncode, error) == (130, "wordveil: stopped.\n")

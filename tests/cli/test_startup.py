@@ -80,8 +80,14 @@ def test_every_public_name_is_where_the_type_checker_sees_it() -> None:
         for alias in node.names
     }
     assert seen.pop("spark") == "wordveil.engines"
+    assert seen.pop("evaluation") == "wordveil"
+    modules = {name for name in seen if seen[name] == "wordveil.integrations"}
+    assert modules == {*wordveil._INTEGRATIONS}
+    assert modules.isdisjoint(wordveil.__all__)
+    assert modules <= {*dir(wordveil)}
+    seen = {name: module for name, module in seen.items() if name not in modules}
     assert seen == wordveil._MODULE_OF
-    assert sorted([*seen, "spark"]) == sorted(wordveil.__all__)
+    assert sorted([*seen, "evaluation", "spark"]) == sorted(wordveil.__all__)
     for name in seen:
         assert getattr(wordveil, name) is getattr(sys.modules[wordveil._MODULE_OF[name]], name)
 

@@ -48,10 +48,16 @@ def test_options_reach_the_mechanism(glove: wv.Embedding) -> None:
     done = perturb(
         SECRET.encode(), "--lam", "0.3", "--dims", "25", "--unsafe-seed", "5", "--pad-to", "9", "--bag"
     )
-    perturber = wv.Perturber(wv.Mahalanobis(glove.project(25), 5.0, 0.3), wv.Policy(pad_to=9, bag=True))
+    clean = wv.BlockList.english()
+    perturber = wv.Perturber(
+        wv.Mahalanobis(glove.project(25), 5.0, 0.3, blocked=clean), wv.Policy(pad_to=9, bag=True)
+    )
     assert done.stdout.decode() == f"{seeded(perturber)}\n"
     laplace = perturb(SECRET.encode(), "--mechanism", "laplace", "--unsafe-seed", "5")
-    assert laplace.stdout.decode() == f"{seeded(wv.Perturber(wv.Laplace(glove.project(10), 5.0)))}\n"
+    assert (
+        laplace.stdout.decode()
+        == f"{seeded(wv.Perturber(wv.Laplace(glove.project(10), 5.0, blocked=clean)))}\n"
+    )
 
 
 def test_without_a_seed_no_two_runs_are_alike() -> None:

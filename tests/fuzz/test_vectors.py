@@ -107,10 +107,10 @@ def tensors(draw: st.DrawFn, data: bytes) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def fasttext_model(tmp_path_factory: pytest.TempPathFactory, train_fasttext: Callable[..., Any]) -> bytes:
+def fasttext_model(tmp_path_factory: pytest.TempPathFactory, train_fasttext: Callable[..., None]) -> bytes:
     folder = tmp_path_factory.mktemp("fasttext")
     (folder / "in.txt").write_text(f"cat dog {SECRET} cat dog\n" * 20)
-    train_fasttext(folder / "in.txt", dim=3, bucket=5, minn=2, maxn=3).save_model(str(folder / "model.bin"))
+    train_fasttext(folder / "in.txt", folder / "model.bin", dim=3, bucket=5, minn=2, maxn=3)
     return (folder / "model.bin").read_bytes()
 
 

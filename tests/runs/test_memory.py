@@ -19,7 +19,7 @@ COMMAND = """
 import sys
 import wordveil as wv
 source, target, keep, pad_to = sys.argv[1:]
-emb = wv.load_embedding().project(10)
+emb = wv.load_embedding().project(3)
 perturber = wv.Perturber(wv.Laplace(emb, 6.0), wv.Policy(pad_to=int(pad_to) if pad_to else None))
 run = wv.perturb_file(source, target, perturber=perturber, text="message", keep=keep.split())
 # The high-water mark of this process alone: that of wait4 includes what its parent had when it was forked.

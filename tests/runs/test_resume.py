@@ -23,7 +23,7 @@ SCRIPT = shutil.which("wordveil", path=str(Path(sys.executable).parent)) or "wor
 ROWS = 6000
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_killed_at_every_call_that_touches_the_disk(suffix: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", str(DRIVER), str(tmp_path), suffix], capture_output=True, text=True
@@ -177,7 +177,7 @@ def test_signals_at_random_moments(signal_: signal.Signals, command: list[str], 
             time.sleep(0.01)
         time.sleep(random.random() * 0.3)
         process.send_signal(signal_)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=120)
     if process.returncode != 0:
         assert not (tmp_path / "out.csv").exists()
         part = (tmp_path / ".out.csv.wordveil" / "part").read_bytes()

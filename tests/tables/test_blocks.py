@@ -6,30 +6,49 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 import hypothesis.strategies as st
+import numpy as np
 import pytest
 from hypothesis import given
 
 import wordveil as wv
 from wordveil.tables import Layout, open_table
-from wordveil.tables.base import cut
+from wordveil.tables.base import Group, cut
 
 from .samples import Slowly
 
+Rows = list[tuple[int, int]]
 
-@given(st.lists(st.lists(st.integers(0, 70_000), max_size=5)), st.data())
-def test_where_a_chunk_ends_depends_on_the_rows_alone(groups: list[list[int]], data: st.DataObject) -> None:
+
+def grouped(rows: Rows) -> Group[tuple[int, int]]:
+    """Return rows that say themselves how many letters they have, and how many bytes."""
+    sizes = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    return Group(rows, sizes[:, 0], sizes[:, 1])
+
+
+def cut_one_by_one(rows: Rows) -> list[Rows]:
+    """Return what `cut` must: how it was written before it counted by arrays."""
+    chunks: list[Rows] = [[]]
+    for row in rows:
+        chunks[-1].append(row)
+        letters, size = (sum(numbers) for numbers in zip(*chunks[-1], strict=True))
+        if len(chunks[-1]) >= 1024 or letters >= 1 << 16 or size >= 1 << 20:
+            chunks.append([])
+    return [chunk for chunk in chunks if chunk]
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(0, 70_000), st.integers(0, 600_000)), max_size=5)))
+def test_where_a_chunk_ends_depends_on_the_rows_alone(groups: list[Rows]) -> None:
     flat = [row for group in groups for row in group]
-    chunks_of_all = list(cut([flat], lambda row: row, lambda row: 1))
-    assert list(cut(groups, lambda row: row, lambda row: 1)) == chunks_of_all
-    assert [row for chunk in chunks_of_all for row in chunk] == flat
-    unbuffered = list(cut(groups, lambda row: row, lambda row: 1, unbuffered=True))
+    assert list(cut(map(grouped, groups))) == list(cut([grouped(flat)])) == cut_one_by_one(flat)
+    unbuffered = list(cut(map(grouped, groups), unbuffered=True))
     assert [row for chunk in unbuffered for row in chunk] == flat
-    assert all(sum(chunk[:-1]) < 1 << 16 for chunk in chunks_of_all)
+    assert unbuffered == [chunk for group in groups for chunk in cut_one_by_one(group)]
 
 
 def test_chunks_are_bounded_by_rows_and_by_what_they_hold() -> None:
-    assert [len(chunk) for chunk in cut([[1] * 2500], lambda row: row, lambda row: row)] == [1024, 1024, 452]
-    assert [len(chunk) for chunk in cut([[1] * 10], lambda row: row, lambda row: 1 << 18)] == [4, 4, 2]
+    short, long = [(1, 1)] * 500, [(1, 1 << 18)] * 10
+    assert [len(chunk) for chunk in cut(map(grouped, [short] * 5))] == [1024, 1024, 452]
+    assert [len(chunk) for chunk in cut([grouped(long)])] == [4, 4, 2]
 
 
 def test_a_byte_order_mark_is_left_out(tmp_path: Path, same: wv.Perturber) -> None:

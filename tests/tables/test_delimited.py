@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 import wordveil as wv
-from wordveil.tables import Layout, open_table
+from wordveil.tables import Chunk, Layout, open_table
 from wordveil.tables import blocks as blocks_module
 
 from .samples import PACKINGS, packed, unpacked
@@ -71,6 +71,23 @@ def test_without_quotes_quotes_are_letters(texts: list[str], block: int) -> None
     if texts:
         written = b"".join(table.encode(chunk, chunk.texts) for chunk in table.chunks())
         assert written.decode() == "".join(f"{text}\tx\n" for text in expected)
+
+
+@given(st.lists(st.tuples(FIELDS, FIELDS), max_size=20), st.sampled_from(",;\t|"), st.integers(1, 2))
+def test_rows_are_written_as_by_the_csv_module(
+    rows: list[tuple[str, str]], delimiter: str, width: int
+) -> None:
+    names = ["text", "label"][:width]
+    head = delimiter.join(names).encode()
+    table = open_table(io.BytesIO(head), "in", Layout("csv", delimiter=delimiter), "text", names[1:])
+    texts, labels = [row[0] for row in rows], [row[1] for row in rows]
+    written = ""
+    for row in rows:
+        out = io.StringIO(newline="")
+        csv.writer(out, delimiter=delimiter, lineterminator="\r\n").writerow(row[:width])
+        written += out.getvalue().removesuffix("\r\n") + "\n"
+    chunk = Chunk(len(rows), {"text": [*texts]}, {"label": labels})
+    assert table.encode(chunk, {"text": [*texts]}).decode() == written
 
 
 def test_a_blank_line_is_no_row_unless_there_is_one_column() -> None:

@@ -1,6 +1,7 @@
 """Parquet."""
 
 import base64
+import io
 import random
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import wordveil as wv
+from wordveil.tables import Layout, open_table
 
 
 def test_parquet_keeps_types_groups_and_compression(tmp_path: Path, same: wv.Perturber) -> None:
@@ -97,3 +99,43 @@ def test_a_table_without_rows_gives_the_same(tmp_path: Path, same: wv.Perturber)
     pq.write_table(pa.table({"message": pa.array([], pa.string())}), source)
     assert wv.perturb_file(source, target, perturber=same, text="message").rows == 0
     assert pq.read_table(target).schema.names == ["message"]
+
+
+@pytest.mark.parametrize("longest", [20, 150, 1500, 60_000])
+@pytest.mark.parametrize("pad_to", [None, 3000, 200_000])
+def test_chunks_end_where_they_would_in_batches_of_four(
+    longest: int, pad_to: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = random.Random(longest)
+    texts = ["w " * numbers.randint(0, longest) for _ in range(30_000 // longest + 1500 * (longest < 1000))]
+    table = pa.table({"text": [None if len(text) % 9 == 1 else text for text in texts], "more": texts})
+    file = io.BytesIO()
+    pq.write_table(table, file, row_group_size=1400)
+
+    def chunks() -> list[list[str | None]]:
+        file.seek(0)
+        policy = wv.Policy(pad_to=pad_to)
+        opened = open_table(file, "in", Layout("parquet"), "text", "more", policy=policy)
+        return [chunk.texts["text"] for chunk in opened.chunks()]
+
+    in_large_batches = chunks()
+    assert sum(map(len, in_large_batches)) == len(texts)
+    monkeypatch.setattr("wordveil.tables.parquet._STEPS", 1)
+    assert chunks() == in_large_batches
+
+
+def test_large_rows_after_many_small_ones_are_cut_as_in_batches_of_four(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = ["tea"] * 20_001 + [f"{number} " * 5000 for number in range(150)] + ["tea"] * 3000
+    file = io.BytesIO()
+    pq.write_table(pa.table({"text": texts}), file)
+
+    def rows() -> list[int]:
+        file.seek(0)
+        return [chunk.rows for chunk in open_table(file, "in", Layout("parquet"), "text").chunks()]
+
+    in_large_batches = rows()
+    assert min(in_large_batches) < 100
+    monkeypatch.setattr("wordveil.tables.parquet._STEPS", 1)
+    assert rows() == in_large_batches

@@ -122,6 +122,6 @@ def test_kinds_do_not_tell_what_they_hold(noisy: wv.Perturber, tmp_path: Path) -
 
 def test_many_odd_names_take_no_time() -> None:
     names = [f"x{i}" for i in range(50_000)]
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert described(names[1:], names) == "49,999 columns of 50,000"
-    assert time.perf_counter() - begun < 5.0
+    assert time.process_time() - begun < 5.0

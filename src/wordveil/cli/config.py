@@ -1,8 +1,6 @@
 """Settings from a TOML file: `--config FILE`. The command line takes precedence over it."""
 
 import difflib
-import re
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -10,6 +8,7 @@ import typer
 
 from wordveil.cli.lazy import load_command
 from wordveil.errors import FormatError, ParameterError, UnknownNameError
+from wordveil.toml_file import read_toml
 
 __all__ = ["Config", "is_from_file", "is_written", "options_from_file", "refused_setting"]
 
@@ -24,7 +23,7 @@ def _load(context: typer.Context, path: Path | None) -> Path | None:
     """
     if path is None:
         return None
-    settings = _read(path)
+    settings = read_toml(path)
     own = {str(option.name): option for option in context.command.params}
     accepted = {str(option.name) for option in load_command("perturb").params} | set(own)
     accepted.difference_update(_NOT_SETTINGS)
@@ -101,19 +100,6 @@ def refused_setting(error: Exception) -> str:
     if context is None or option is None or not is_from_file(context, option.name):
         return ""
     return f"{context.params['config']}: '{_dashed(option.name)}' has an invalid value."
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError:
-        raise FormatError(f"{path}: is not valid UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
-        position = re.search(r"at (line \d+, column \d+|end of document)", str(error))
-        where = f" ({position[0]})" if position else ""
-        raise FormatError(f"{path}: is not valid TOML{where}.") from None
-    except (ValueError, RecursionError):  # a number with too many digits, or nested too deeply
-        raise FormatError(f"{path}: is not valid TOML.") from None
 
 
 def _dashed(option: str) -> str:

@@ -1,22 +1,66 @@
-"""Inputs of the experiments: number lists, texts of any table or pipe, sweeps with a progress bar."""
+"""Inputs of the experiments: number lists, settings and texts; and what they show at the end."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Annotated, Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
+import typer
 
-from wordveil.cli.console import count_progress, note
+from wordveil.cli.config import is_written
+from wordveil.cli.console import note, output
 from wordveil.cli.inputs import opened
-from wordveil.embedding import Embedding
+from wordveil.cli.options import option_pairs
+from wordveil.cli.setting import chosen_profile
+from wordveil.embedding import load_embedding
 from wordveil.errors import MachineError, ParameterError, check_whole
 from wordveil.evaluation.datasets import recognise_dataset
-from wordveil.evaluation.sweep import Grid, Sweep, sweep
-from wordveil.evaluation.sweep_cache import user_sweeps
-from wordveil.evaluation.word_selection import select_words
+from wordveil.evaluation.results import Result
+from wordveil.evaluation.setting_files import read_settings
+from wordveil.evaluation.settings import Setting, make_grid
+from wordveil.mechanisms import mechanism_class
+from wordveil.mechanisms.registry import parsed_options
+from wordveil.nearest.devices import DeviceName
+from wordveil.report.report import make_report
+from wordveil.report.terminal import show_report
 from wordveil.tables import Layout, open_table
 
-__all__ = ["parse_dims", "parse_numbers", "read_texts", "run_sweep", "selected_ids"]
+__all__ = [
+    "Mechanisms",
+    "NoCache",
+    "Settings",
+    "kept_when_stopped",
+    "list_settings",
+    "parse_dims",
+    "parse_numbers",
+    "read_texts",
+    "show_result",
+    "usable_cache",
+]
+
+_SET_BY_PROFILE: Final = ("embedding", "epsilons", "lams", "dims", "answer", "mechanism", "option")
+
+Mechanisms = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mechanism",
+        help="Which mechanism (default: mahalanobis); may be repeated. 'wordveil mechanisms' lists them.",
+        metavar="NAME",
+    ),
+]
+Settings = Annotated[
+    Path | None,
+    typer.Option(
+        "--settings",
+        help="Compare the named settings of this TOML file, one table for each, instead of a grid.",
+        metavar="FILE",
+    ),
+]
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Neither use nor keep finished parts: compute everything.")
+]
 
 
 def parse_numbers(text: str, name: str) -> tuple[float, ...]:
@@ -35,12 +79,44 @@ def parse_dims(text: str, dim: int) -> list[int]:
     return sorted({check_whole(int(part), "dims", "privacy", 1, dim) for part in parts})
 
 
-def selected_ids(embedding: Embedding, words: str, seed: int) -> NDArray[np.int64]:
-    """Return the ids of the selected words, with a note if some listed words have no vector."""
-    selection = select_words(embedding, words, seed)
-    if selection.missing:
-        note(f"{words}: {selection.missing:,} words have no vector and are left out.")
-    return selection.ids
+def list_settings(
+    context: typer.Context,
+    *,
+    profile: str | None,
+    embedding: str,
+    epsilons: str,
+    lams: str,
+    dims: str,
+    answer: str | None,
+    mechanism: Sequence[str] | None,
+    option: Sequence[str] | None,
+    settings: Path | None,
+    device: DeviceName,
+) -> list[Setting]:
+    """Return the settings of a profile, of a file, or of the grid that the other options describe."""
+    if settings is not None:
+        if profile is not None or any(is_written(context, name) for name in _SET_BY_PROFILE):
+            raise ParameterError("--settings names all settings. Hint: leave out the file, or the others.")
+        return read_settings(settings, device=device)
+    if ready := chosen_profile(context, profile, _SET_BY_PROFILE):
+        return [Setting(ready.load(device=device), ready.name)]
+    values = parse_numbers(epsilons, "epsilons"), parse_numbers(lams, "lams")
+    names, written = list(dict.fromkeys(mechanism or ["mahalanobis"])), option_pairs(option or ())
+    if answer is not None and written.setdefault("answer", answer) != answer:
+        raise ParameterError("--answer and --option answer are the same option. Hint: use one of them.")
+    owned = {name: {known.name for known in mechanism_class(name).options} for name in names}
+    unknown = written.keys() - {key for known in owned.values() for key in known}
+    if unknown:
+        raise ParameterError("--option: no chosen mechanism has an option of that name.")
+    vectors = load_embedding(embedding)
+    grid = []
+    for dim in parse_dims(dims, vectors.dim):
+        space = vectors if dim == vectors.dim else vectors.project(dim)
+        for name in names:
+            texts = {key: text for key, text in written.items() if key in owned[name]}
+            options = parsed_options(mechanism_class(name), texts)
+            grid += make_grid(space, *values, mechanisms=[name], device=device, **options)
+    return grid
 
 
 def read_texts(file: Path, columns: list[str], layout: Layout) -> Iterator[str]:
@@ -57,25 +133,36 @@ def read_texts(file: Path, columns: list[str], layout: Layout) -> Iterator[str]:
                 yield " ".join(text or "" for text in row)
 
 
-def run_sweep(
-    embedding: Embedding,
-    grid: Grid,
-    ids: NDArray[np.int64],
-    workers: int,
-    device: str,
-    *,
-    keep: bool = True,
-) -> Sweep:
-    """Run a sweep with a progress bar; `keep` stores its blocks, so a second run continues from them."""
-    cache = _writable_cache() if keep else None
-    with count_progress("drawing") as watch:
-        return sweep(embedding, grid, ids, workers=workers, device=device, cache=cache, watch=watch)
-
-
-def _writable_cache() -> Path | None:
-    """Return the folder for blocks of sweeps, or None with a note if it can't be written."""
+def usable_cache(folder: Any, no_cache: bool) -> Path | bool:
+    """Return the folder that `folder()` names, or False: with a note if it can't be written."""
+    if no_cache:
+        return False
     try:
-        return user_sweeps()
+        path: Path = folder()
     except (OSError, MachineError):
         note("The cache folder can't be written. An interrupted run will start again from the beginning.")
-        return None
+        return False
+    return path
+
+
+@contextmanager
+def kept_when_stopped(cache: Path | bool) -> Iterator[None]:
+    """Say after Ctrl-C how to continue."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if cache is not False:
+            note("note: finished parts are kept. Run the same command again to continue.")
+        raise
+
+
+def show_result(result: Result, out: Path | None, *, as_json: bool, compare: bool = False) -> None:
+    """Write the report to `out`, if given, and print it: as JSON, or as tables, verdicts and paths."""
+    if compare:
+        result = replace(result, settings={**result.settings, "compare_paper": True})
+    report = make_report(result)
+    paths = report.write(out) if out is not None else []
+    if as_json:
+        typer.echo(json.dumps(result.to_dict(), indent=2))
+        return
+    show_report(output(), report, paths)

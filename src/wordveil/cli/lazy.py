@@ -33,6 +33,26 @@ COMMANDS: Final = {
         "calibrate",
         "Find the ε at which a setting reaches a goal, with its interval.",
     ),
+    "audit": Command(
+        "wordveil.cli.audit",
+        "audit_setting",
+        "Try to break a setting on this machine; the exit code is 3 if a check fails.",
+    ),
+    "attack": Command(
+        "wordveil.cli.attack",
+        "attack_settings",
+        "Attack one or several settings, and say what is recovered beside what guessing would give.",
+    ),
+    "frontier": Command(
+        "wordveil.cli.frontier",
+        "frontier",
+        "Compare settings by what an attacker gains: how close answers are, what is proven, what is learnt.",
+    ),
+    "tune": Command(
+        "wordveil.cli.tune",
+        "tune",
+        "Find the setting with the best utility under limits for privacy, or the other way round.",
+    ),
     "mechanisms": Command(
         "wordveil.cli.mechanisms", "mechanisms", "List the mechanisms, or show one of them in full."
     ),

@@ -32,6 +32,7 @@ __all__ = [
     "chosen_device",
     "make_layout",
     "mechanism_of",
+    "option_pairs",
 ]
 
 Lam = Annotated[
@@ -120,7 +121,7 @@ def mechanism_of(
 ) -> Mechanism:
     """Return the mechanism that the command line and its settings file ask for; `options` are NAME=VALUE."""
     mechanism = mechanism_class(name)
-    written = _pairs(options)
+    written = option_pairs(options)
     values = options_from_file(context, name)
     if lam is not None and "lam" in written:
         if not is_from_file(context, "lam"):
@@ -142,7 +143,7 @@ def mechanism_of(
         raise
 
 
-def _pairs(options: Sequence[str]) -> dict[str, str]:
+def option_pairs(options: Sequence[str]) -> dict[str, str]:
     """Return the names and values of `--option NAME=VALUE`."""
     pairs: dict[str, str] = {}
     for option in options:

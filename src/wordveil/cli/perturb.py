@@ -10,6 +10,13 @@ from typing import Annotated, Final
 import typer
 
 from wordveil.cli import stopping
+from wordveil.cli.block_options import (
+    AllowWords,
+    BlockListIsPublic,
+    BlockWords,
+    NoBlockList,
+    chosen_block_list,
+)
 from wordveil.cli.config import Config
 from wordveil.cli.console import note, row_progress
 from wordveil.cli.inputs import opened
@@ -171,6 +178,10 @@ def perturb(
     unsafe_seed: UnsafeSeed = None,
     frequencies: Frequencies = None,
     frequencies_are_public: FrequenciesArePublic = False,
+    no_block_list: NoBlockList = False,
+    block_words: BlockWords = None,
+    allow_words: AllowWords = None,
+    block_list_is_public: BlockListIsPublic = False,
 ) -> None:
     """Perturb the texts of a table, or of a pipe. Text is never an argument: process lists show those.
 
@@ -201,6 +212,7 @@ def perturb(
         options=option,
         embedding=embedding,
         device=chosen_device(device),
+        blocked=chosen_block_list(no_block_list, block_words, allow_words, block_list_is_public),
     )
     perturber = Perturber(setting.mechanism, policy)
     prior = chosen_prior(setting.mechanism.embedding, frequencies, frequencies_are_public)

@@ -6,6 +6,7 @@ from typing import Annotated, Final, NamedTuple
 
 import typer
 
+from wordveil.block_list import BlockList
 from wordveil.cli.config import is_from_file, is_written
 from wordveil.cli.options import mechanism_of
 from wordveil.embedding import Embedding, load_embedding
@@ -127,11 +128,12 @@ def chosen_setting(
     options: Sequence[str] | None,
     embedding: str,
     device: DeviceName = "cpu",
+    blocked: BlockList | None = None,
 ) -> Setting:
-    """Return the setting of a profile, or of the single options."""
+    """Return the setting of a profile, or of the single options; words of a list are never answered."""
     ready = chosen_profile(context, profile, _SET_BY_PROFILE)
     if ready is not None:
-        return Setting(ready.load(device=device), load_embedding(ready.embedding))
+        return Setting(ready.load(device=device, blocked=blocked), load_embedding(ready.embedding))
     if epsilon is None:
         raise ParameterError(HOW_TO_CHOOSE)
     vectors = load_embedding(embedding)
@@ -146,7 +148,7 @@ def chosen_setting(
         answer=answer,
         device=device,
     )
-    return Setting(chosen, vectors)
+    return Setting(chosen if blocked is None else chosen.blocking(blocked), vectors)
 
 
 def chosen_prior(embedding: Embedding, frequencies: Path | None, are_public: bool) -> Prior:

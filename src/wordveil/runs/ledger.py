@@ -86,7 +86,7 @@ class Release:
             "vectors": perturber.mechanism.embedding.fingerprint,
             "worst_case_exponent": word.worst_case.upper,
             "secure": secure,
-            "unsafe": list(perturber.policy.unsafe),
+            "unsafe": [*perturber.policy.unsafe, *perturber.mechanism.unsafe],
         }
 
 

@@ -14,7 +14,7 @@ from wordveil.perturber import Perturber
 from wordveil.tables import Table
 from wordveil.tokens import RULE_FINGERPRINT
 
-__all__ = ["SEEDED", "code_fingerprint", "manifest", "private_counts", "settings", "written"]
+__all__ = ["SEEDED", "code_fingerprint", "manifest", "private_counts", "release_facts", "settings", "written"]
 
 SEEDED: Final = "the noise came from a seed: nothing is promised"
 _VERSION: Final = 3
@@ -42,7 +42,7 @@ def _sources(folder: Traversable, path: str) -> list[tuple[str, bytes]]:
 
 def settings(perturber: Perturber, *, secure: bool) -> dict[str, Any]:
     """Return the parameters, the policy, the source of the noise and the fingerprints."""
-    embedding = perturber.mechanism.embedding
+    embedding, blocked = perturber.mechanism.embedding, perturber.mechanism.blocked
     embedding.verify()
     return {
         "parameters": perturber.mechanism.setting(),
@@ -57,6 +57,7 @@ def settings(perturber: Perturber, *, secure: bool) -> dict[str, Any]:
             "code": code_fingerprint(),
         },
         "vectors_declared_public": embedding.public,
+        **({} if blocked is None else {"block_list_declared_public": blocked.declared_public}),
         "code_version": version("wordveil"),
     }
 
@@ -71,20 +72,34 @@ def manifest(
     earlier: dict[str, Any] | None,
 ) -> dict[str, Any]:
     """Return what may be published with the output: nothing about the input that the output does not show."""
+    columns = {"perturbed": list(table.text), "kept_as_they_were": list(table.kept)}
+    facts = release_facts(perturber, exposure, columns, secure=secure, output=output)
+    if earlier is not None:
+        facts["earlier_releases"] = earlier
+    return facts
+
+
+def release_facts(
+    perturber: Perturber,
+    exposure: Exposure,
+    columns: dict[str, list[str]],
+    *,
+    secure: bool,
+    output: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return what may be published with any release, be it a file or an object in memory."""
     facts: dict[str, Any] = {
         "made_by": "wordveil",
         "manifest_version": _VERSION,
         "date": datetime.now(UTC).date().isoformat(),
-        "output": output,
-        "columns": {"perturbed": list(table.text), "kept_as_they_were": list(table.kept)},
+        **({} if output is None else {"output": output}),
+        "columns": columns,
         **settings(perturber, secure=secure),
         "guarantee": perturber.guarantee.to_dict(),
         "attacker": exposure.to_dict(),
     }
     if not secure:
         facts["guarantee"]["void"] = SEEDED
-    if earlier is not None:
-        facts["earlier_releases"] = earlier
     return facts
 
 

@@ -29,8 +29,8 @@ __all__ = ["FileRun", "Run", "Watcher"]
 # A commit waits for the disk twice (fsync of the rows, then of the journal); a crash loses what came after
 # the last one. More often would slow a run down on a slow disk, less often lose more work. Not measured.
 _COMMIT_SECONDS: Final = 0.5
-# Perturbed rows wait in memory for their commit, and this bounds that memory. Text alone stays below it: at
-# 9 µs per word on two threads (docs/files.md) half a second gives about 0.5 MB. Wide kept columns reach it.
+# Perturbed rows wait in memory for their commit, and this bounds that memory. Text alone stays below it:
+# even at 1 µs per word half a second gives about 4 MB. Wide kept columns reach it.
 _COMMIT_BYTES: Final = 8 << 20
 
 Watcher = Callable[[int, int, float], None]

@@ -59,12 +59,14 @@ def in_words(setting: Setting) -> str:
     'laplace, ε 2, λ 0, dims 3'
     """
     values = setting.get("parameters", {name: setting[name] for name in _FLAT if name in setting})
-    shown = {_SYMBOLS.get(name, name): value for name, value in values.items() if name != "mechanism"}
-    return ", ".join([setting["mechanism"], *(f"{name} {_shown(value)}" for name, value in shown.items())])
+    shown = [_shown(name, value) for name, value in values.items() if name != "mechanism"]
+    return ", ".join([setting["mechanism"], *shown])
 
 
-def _shown(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _shown(name: str, value: object) -> str:
+    if name == "block_list":  # its fingerprint is for machines
+        return "a block list"
+    return f"{_SYMBOLS.get(name, name)} {f'{value:g}' if isinstance(value, float) else value}"
 
 
 def is_void(setting: Setting) -> str:

@@ -1,14 +1,28 @@
 """What every table has in common: it is read in chunks of rows, and written as bytes, in the same order."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Final, Self, TypeVar
+from typing import Any, BinaryIO, Final, Generic, NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from wordveil.policy import Policy
 from wordveil.tables.columns import described
 
-__all__ = ["CHUNK_BYTES", "CHUNK_ROWS", "Chunk", "Columns", "Source", "Table", "cut", "padded_letters"]
+__all__ = [
+    "CHUNK_BYTES",
+    "CHUNK_ROWS",
+    "Chunk",
+    "Columns",
+    "Group",
+    "Source",
+    "Table",
+    "cut",
+    "lengths_of",
+    "padded_letters",
+]
 
 # A chunk ends at the first of three limits. Larger chunks need more memory, since several are in progress at
 # once. Smaller ones need more time, since each is searched and written separately. A resumed run must cut its
@@ -113,7 +127,7 @@ class Table(ABC):
         """Return the rows of a chunk in this format, with the answers in place of its texts."""
 
     def values(self, chunk: Chunk, name: str) -> list[str | None]:
-        """Return a kept column of a chunk as text. Typed formats, and those without columns, can't do it."""
+        """Return a kept column of a chunk as text. Formats without columns can't do it."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -140,32 +154,50 @@ def padded_letters(policy: Policy) -> int:
 
 
 _Row = TypeVar("_Row")
+Ints = NDArray[np.int64]
 
 
-def cut(
-    groups: Iterable[list[_Row]],
-    letters: Callable[[_Row], int],
-    size: Callable[[_Row], int],
-    *,
-    unbuffered: bool = False,
-) -> Iterator[list[_Row]]:
+class Group(NamedTuple, Generic[_Row]):
+    """Some rows; how many characters of each are perturbed; and how many each occupies."""
+
+    rows: list[_Row]
+    letters: Ints
+    sizes: Ints
+
+
+def lengths_of(texts: Iterable[Sized]) -> Ints:
+    """Return the length of each text."""
+    return np.fromiter(map(len, texts), dtype=np.int64)
+
+
+def cut(groups: Iterable[Group[_Row]], *, unbuffered: bool = False) -> Iterator[list[_Row]]:
     """Yield rows in lists that are long enough for a fast search, and short enough to need little memory.
 
-    `letters` counts the characters of a row that are perturbed, `size` those that it occupies. Where a list
-    ends depends on the rows alone and not on the groups, unless `unbuffered`, which holds nothing back.
+    Where a list ends depends on the rows alone and not on the groups, unless `unbuffered`, which holds
+    nothing back.
     """
-    rows: list[_Row] = []
-    row_letters = row_sizes = 0
-    for group in groups:
-        for row in group:
-            rows.append(row)
-            row_letters += letters(row)
-            row_sizes += size(row)
-            if len(rows) >= CHUNK_ROWS or row_letters >= _CHUNK_LETTERS or row_sizes >= CHUNK_BYTES:
-                yield rows
-                rows, row_letters, row_sizes = [], 0, 0
-        if unbuffered and rows:
-            yield rows
-            rows, row_letters, row_sizes = [], 0, 0
-    if rows:
-        yield rows
+    held: list[_Row] = []
+    held_letters = held_sizes = 0
+    for rows, letters, sizes in groups:
+        letter_sums, size_sums = np.cumsum(letters) + held_letters, np.cumsum(sizes) + held_sizes
+        start = letters_before = sizes_before = 0
+        while True:
+            end = min(
+                start + CHUNK_ROWS - len(held),
+                1 + int(np.searchsorted(letter_sums, letters_before + _CHUNK_LETTERS)),
+                1 + int(np.searchsorted(size_sums, sizes_before + CHUNK_BYTES)),
+            )
+            if end > len(rows):
+                break
+            yield held + rows[start:end]
+            held, start = [], end
+            letters_before, sizes_before = int(letter_sums[end - 1]), int(size_sums[end - 1])
+        held += rows[start:]
+        if unbuffered and held:
+            yield held
+            held, held_letters, held_sizes = [], 0, 0
+        elif rows:
+            held_letters = int(letter_sums[-1]) - letters_before
+            held_sizes = int(size_sums[-1]) - sizes_before
+    if held:
+        yield held

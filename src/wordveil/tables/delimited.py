@@ -4,10 +4,13 @@ import csv
 import io
 from collections.abc import Iterator
 from itertools import chain
+from operator import itemgetter
 from typing import Any, Final
 
+import numpy as np
+
 from wordveil.errors import FormatError
-from wordveil.tables.base import Chunk, Columns, Source, Table, cut
+from wordveil.tables.base import Chunk, Columns, Group, Source, Table, cut, lengths_of
 from wordveil.tables.blocks import TOO_LONG, LineError, blocks_of_lines
 from wordveil.tables.columns import missing_column, positions
 from wordveil.tables.layout import Layout
@@ -17,6 +20,7 @@ from wordveil.tokens import LARGEST_TEXT
 __all__ = ["Delimited", "open_delimited"]
 
 _DEFAULT_DELIMITER: Final = ","
+_QUOTE: Final = '"'
 _INCOMPLETE: Final = "unexpected end of data"  # what the csv module calls an open quote
 _NO_QUOTES: Final = "Hint: --no-quotes (quotes=False) reads quotes as ordinary characters."
 _ENDLESS: Final = "is over 16 MiB, or a quote in it is never closed."
@@ -81,7 +85,9 @@ class Delimited(Table):
 
     def _parse(self, text: str) -> list[list[str]]:
         """Return the complete rows of some lines; a row that may continue is kept for the next lines."""
-        rows: list[list[str]] = []
+        if (rows := self._simple_rows(text)) is not None:
+            return rows
+        rows = []
         reader = csv.reader(io.StringIO(text, newline="\n"), **self._dialect)
         first_line, parsed_lines = self._line, 0
         self._carry = ""
@@ -98,6 +104,28 @@ class Delimited(Table):
             self._carry = text.split("\n", parsed_lines)[-1]
         if len(self._carry) > LARGEST_TEXT // 4 and _size(self._carry) > LARGEST_TEXT:
             raise self._error(self._line, f"{_ENDLESS} {_NO_QUOTES}")
+        return rows
+
+    def _simple_rows(self, text: str) -> list[list[str]] | None:
+        """Return the rows if all are as wide as the header and short, which is soon checked; else None.
+
+        Without quotes and carriage returns, every line is a row and every delimiter ends a field.
+        """
+        if not self._width or len(text) > LARGEST_TEXT // 4:
+            return None
+        if "\r" in text or (self._quotes and _QUOTE in text):
+            try:
+                rows = list(csv.reader(io.StringIO(text, newline="\n"), **self._dialect))
+            except csv.Error:  # an open quote, or a mistake: to say where, rows must be read one by one
+                return None
+        else:
+            delimiter = self._delimiter
+            rows = [line.split(delimiter) for line in text.removesuffix("\n").split("\n")]
+        if {*map(len, rows)} != {self._width}:
+            return None
+        self._carry = ""
+        self._line += text.count("\n")
+        self._rows += len(rows)
         return rows
 
     def _checked(self, row: list[str]) -> list[str]:
@@ -117,26 +145,30 @@ class Delimited(Table):
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rows; a row with more or fewer fields than there are columns is an error."""
-        padding = self._source.padding
-        perturbed = [place for place, name in enumerate(self._places) if name in self.text]
-        for rows in cut(
-            self._groups_of_rows(),
-            lambda row: sum(max(padding, len(row[place])) for place in perturbed),
-            lambda row: sum(map(len, row)),
-            unbuffered=self._source.unbuffered,
-        ):
+        for rows in cut(self._groups_of_rows(), unbuffered=self._source.unbuffered):
             columns = dict(zip(self._places, zip(*rows, strict=True), strict=True))
             texts: Columns = {name: list(columns[name]) for name in self.text}
             rest = {name: columns[name] for name in self.kept}
             yield Chunk(len(rows), texts, rest)
 
-    def _groups_of_rows(self) -> Iterator[list[tuple[str, ...]]]:
+    def _groups_of_rows(self) -> Iterator[Group[tuple[str, ...]]]:
         """Yield the chosen fields of the rows; the others are dropped here, to save memory."""
         places = tuple(self._places.values())
         first = self._first[1:] if self._header else self._first
         self._first = []
         for group in chain([first], self._groups):
-            yield [tuple([row[place] for place in places]) for row in group]
+            columns = (map(itemgetter(place), group) for place in places)
+            yield self._measured([*zip(*columns, strict=True)])
+
+    def _measured(self, rows: list[tuple[str, ...]]) -> Group[tuple[str, ...]]:
+        letters = np.zeros(len(rows), dtype=np.int64)
+        sizes = np.zeros(len(rows), dtype=np.int64)
+        for name, fields in zip(self._places, zip(*rows, strict=True), strict=False):  # no rows, no columns
+            lengths = lengths_of(fields)
+            sizes += lengths
+            if name in self.text:
+                letters += np.maximum(lengths, self._source.padding)
+        return Group(rows, letters, sizes)
 
     def values(self, chunk: Chunk, name: str) -> list[str | None]:
         """Return a kept column of a chunk."""
@@ -144,21 +176,40 @@ class Delimited(Table):
 
     def head(self) -> bytes:
         """Return the names of the columns that are written."""
-        return self._written([list(self._places)]) if self._header and self._places else b""
+        return self._written([tuple(self._places)]) if self._header and self._places else b""
 
     def encode(self, chunk: Chunk, answers: Columns) -> bytes:
         """Return the rows, with quotes where they are needed."""
         columns = [answers[name] if name in answers else chunk.rest[name] for name in self._places]
-        return self._written([list(row) for row in zip(*columns, strict=True)])
+        return self._written([*zip(*columns, strict=True)])
 
-    def _written(self, rows: list[list[str]]) -> bytes:
+    def _written(self, rows: list[tuple[str, ...]]) -> bytes:
         if not self._quotes:
             return self._joined(rows).encode("utf-8")
+        if (lines := self._unquoted(rows)) is not None:
+            return lines.encode("utf-8")
         out = _LineFeeds()
         csv.writer(out, delimiter=self._delimiter, lineterminator="\r\n").writerows(rows)
         return "".join(out.lines).encode("utf-8")
 
-    def _joined(self, rows: list[list[str]]) -> str:
+    def _unquoted(self, rows: list[tuple[str, ...]]) -> str | None:
+        """Return the rows as lines, or None if a field needs quotes.
+
+        The fields have no delimiters and line feeds if the lines have no more of them than they need.
+        """
+        lines = "\n".join([*map(self._delimiter.join, rows), ""])
+        separators = sum(map(len, rows)) - len(rows)
+        if (
+            _QUOTE in lines
+            or "\r" in lines
+            or lines.count("\n") != len(rows)
+            or lines.count(self._delimiter) != separators
+            or ("",) in rows  # as a line without anything it would be no row
+        ):
+            return None
+        return lines
+
+    def _joined(self, rows: list[tuple[str, ...]]) -> str:
         if any(self._delimiter in field for row in rows for field in row):
             raise FormatError(
                 f"{self._source.name}: a word of the vocabulary contains the delimiter, and quotes are off."

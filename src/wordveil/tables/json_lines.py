@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final, NoReturn
 
+import numpy as np
+
 from wordveil.errors import FormatError
-from wordveil.tables.base import Chunk, Columns, Source, Table, cut
+from wordveil.tables.base import Chunk, Columns, Group, Source, Table, cut, lengths_of
 from wordveil.tables.blocks import blocks_of_lines, lines_of
 from wordveil.tables.columns import missing_column
 from wordveil.tables.layout import Layout
@@ -104,10 +106,7 @@ class JsonLines(Table):
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the chosen members of the records."""
-        for sized in cut(
-            self._all_groups(), self._letters, lambda row: row[1], unbuffered=self._source.unbuffered
-        ):
-            records = [record for record, _ in sized]
+        for records in cut(map(self._measured, self._all_groups()), unbuffered=self._source.unbuffered):
             texts: Columns = {name: [record.get(name) for record in records] for name in self.text}
             yield Chunk(len(records), texts, records)
 
@@ -120,8 +119,13 @@ class JsonLines(Table):
         if self._source.unbuffered and first:
             self._check_columns(())
 
-    def _letters(self, row: _Sized) -> int:
-        return sum(max(self._source.padding, len(row[0].get(name) or "")) for name in self.text)
+    def _measured(self, group: list[_Sized]) -> Group[_Record]:
+        records = [record for record, _ in group]
+        letters = np.zeros(len(records), dtype=np.int64)
+        for name in self.text:
+            texts = lengths_of(record.get(name) or "" for record in records)
+            letters += np.maximum(texts, self._source.padding)
+        return Group(records, letters, np.array([length for _, length in group], dtype=np.int64))
 
     def values(self, chunk: Chunk, name: str) -> list[str | None]:
         """Return a kept column of a chunk; values other than text as JSON."""

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from wordveil.tables.base import Chunk, Columns, Source, Table, cut
+import numpy as np
+
+from wordveil.tables.base import Chunk, Columns, Group, Source, Table, cut, lengths_of
 from wordveil.tables.blocks import blocks_of_lines, lines_of
 from wordveil.tables.layout import Layout
 from wordveil.tables.registry import Format, register_format
@@ -23,13 +25,14 @@ class PlainText(Table):
         """Yield the lines."""
         blocks = blocks_of_lines(self._source.file, self._source.name, unbuffered=self._source.unbuffered)
         padding = self._source.padding
-        for lines in cut(
-            map(lines_of, blocks),
-            lambda line: max(len(line), padding),
-            len,
-            unbuffered=self._source.unbuffered,
-        ):
+        groups = (self._group(lines_of(block), padding) for block in blocks)
+        for lines in cut(groups, unbuffered=self._source.unbuffered):
             yield Chunk(len(lines), {LINE: [*lines]}, None)
+
+    @staticmethod
+    def _group(lines: list[str], padding: int) -> Group[str]:
+        lengths = lengths_of(lines)
+        return Group(lines, np.maximum(lengths, padding), lengths)
 
     def encode(self, chunk: Chunk, answers: Columns) -> bytes:  # noqa: ARG002  # the contract
         """Return one text per line."""

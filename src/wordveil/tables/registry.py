@@ -45,8 +45,6 @@ class Format:
         Whether it needs random access to its file. A compressed file is then unpacked to a temporary one.
     streams : bool
         Whether it can go through a pipe: rows are read as they arrive, and written without knowing the rest.
-    typed : bool
-        Whether the file declares a type for each column. Kept columns of other formats can be read as text.
     has_columns : bool
         Whether it has columns to choose from. If not, `text` and `keep` are empty lists.
     delimiter : str, optional
@@ -59,7 +57,6 @@ class Format:
     open: Callable[[Source, "Layout", list[str], list[str]], Table]
     seekable: bool = False
     streams: bool = True
-    typed: bool = False
     has_columns: bool = True
     delimiter: str | None = None
 

@@ -1,0 +1,174 @@
+"""The spaces, mechanisms and texts that `frontier` and `tune` compare."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from wordveil.cli.experiment_inputs import parse_dims, parse_numbers
+from wordveil.cli.options import make_layout
+from wordveil.cli.setting import chosen_prior
+from wordveil.embedding import Embedding, load_embedding
+from wordveil.embedding.catalog import DEFAULT_NAME, MAP_NAME
+from wordveil.errors import ParameterError
+from wordveil.evaluation import LabelledTexts, load_labelled
+from wordveil.evaluation.frontier_spaces import Space
+from wordveil.mechanisms import mechanism_names
+from wordveil.mechanisms.answers import ANSWERS
+from wordveil.prior import Prior
+
+__all__ = [
+    "TEXTS",
+    "Answers",
+    "DataFile",
+    "Draws",
+    "Embeddings",
+    "Label",
+    "Lams",
+    "Linked",
+    "MechanismNames",
+    "SpaceDims",
+    "TestFile",
+    "Text",
+    "all_mechanisms",
+    "list_answers",
+    "list_spaces",
+    "parse_shares",
+    "prior_of",
+    "read_labelled",
+]
+
+TEXTS: Final = "Labelled texts"
+Embeddings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--embedding",
+        metavar="NAME|PATH",
+        help=f"Which public vectors or map; may be repeated (default: {DEFAULT_NAME} and {MAP_NAME}).",
+    ),
+]
+SpaceDims = Annotated[
+    str | None,
+    typer.Option(
+        "--dims",
+        metavar="K,K,…",
+        help="The top K principal axes of vectors, for each K; or all (default: several).",
+    ),
+]
+MechanismNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mechanism", metavar="NAME|all", help="Which mechanism (default: mahalanobis); may be repeated."
+    ),
+]
+Lams = Annotated[str, typer.Option("--lams", metavar="L,L,…", help="Which λ, for mechanisms that have one.")]
+Answers = Annotated[
+    str, typer.Option("--answers", metavar="A,A,…", help=f"Which answers: {', '.join(ANSWERS)}.")
+]
+Draws = Annotated[int, typer.Option("--draws", metavar="N", help="How many public words are drawn.")]
+DataFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="FILE",
+        help="Labelled texts: also measure what a classifier learns, and how often texts are linked.",
+        rich_help_panel=TEXTS,
+    ),
+]
+Text = Annotated[
+    str | None,
+    typer.Option("--text", metavar="COLUMN", help="Which column holds the text.", rich_help_panel=TEXTS),
+]
+Label = Annotated[
+    str | None,
+    typer.Option("--label", metavar="COLUMN", help="Which column holds the label.", rich_help_panel=TEXTS),
+]
+TestFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--test-file",
+        metavar="FILE",
+        help="Test on this file (default: on 30% of the texts, at random).",
+        rich_help_panel=TEXTS,
+    ),
+]
+Linked = Annotated[
+    int,
+    typer.Option("--linked", metavar="N", help="Link texts among at most this many.", rich_help_panel=TEXTS),
+]
+
+
+def list_spaces(embeddings: Sequence[str] | None, dims: str | None, usual: Sequence[int]) -> list[Space]:
+    """Return every embedding on each number of its principal axes; a map is used as it is.
+
+    If `dims` names none, the `usual` ones are used, as far as the vectors have as many, and all.
+    """
+    spaces = []
+    for name in dict.fromkeys(embeddings or (MAP_NAME, DEFAULT_NAME)):
+        vectors = load_embedding(name)
+        if vectors.is_map:
+            spaces.append(Space(vectors, name))
+            continue
+        fewer = [dim for dim in usual if dim < vectors.dim]
+        for dim in [*fewer, vectors.dim] if dims is None else parse_dims(dims, vectors.dim):
+            whole = dim == vectors.dim
+            spaces.append(Space(vectors if whole else vectors.project(dim), name, None if whole else dim))
+    return spaces
+
+
+def all_mechanisms(names: Sequence[str] | None) -> list[str]:
+    """Return the names of mechanisms; "all" stands for every one that promises something about all words."""
+    chosen: list[str] = []
+    for name in names or ("mahalanobis",):
+        chosen += [each for each in mechanism_names() if not _needs_leave(each)] if name == "all" else [name]
+    return list(dict.fromkeys(chosen))
+
+
+def _needs_leave(name: str) -> bool:
+    """Say whether a mechanism can't be made without an unsafe option."""
+    return name == "custext"
+
+
+def list_answers(text: str) -> list[Any]:
+    """Return the answers of a comma-separated list."""
+    answers = [part.strip() for part in text.split(",")]
+    if not set(answers) <= set(ANSWERS):
+        raise ParameterError(f"--answers must be some of {', '.join(ANSWERS)}, with commas between them.")
+    return answers
+
+
+def prior_of(frequencies: Path | None, are_public: bool) -> Callable[[Embedding], Prior]:
+    """Return how often words are used, as a function of the embedding, read once for each vocabulary."""
+    known: dict[int, tuple[Any, Prior]] = {}
+
+    def prior(embedding: Embedding) -> Prior:
+        words = embedding.words
+        if id(words) not in known:
+            known[id(words)] = words, chosen_prior(embedding, frequencies, are_public)
+        return known[id(words)][1]
+
+    return prior
+
+
+def read_labelled(
+    file: Path | None,
+    text: str | None,
+    label: str | None,
+    test_file: Path | None,
+    layout: tuple[str | None, str | None, bool, bool],
+) -> LabelledTexts | None:
+    """Return the labelled texts, if there is a file; `layout` has the options that say how to read it."""
+    if file is None:
+        if text or label or test_file:
+            raise ParameterError("--text, --label and --test-file are about --data. Hint: --data FILE.")
+        return None
+    return load_labelled(file, text, label, None, make_layout(*layout), test_path=test_file)
+
+
+def parse_shares(text: str, name: str) -> tuple[float, ...]:
+    """Return the numbers of a comma-separated list, each in (0, 1)."""
+    shares = parse_numbers(text, name)
+    if not all(0.0 < share < 1.0 for share in shares):
+        raise ParameterError(f"--{name} must be numbers between 0 and 1.")
+    return shares

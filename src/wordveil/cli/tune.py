@@ -1,0 +1,219 @@
+"""`wordveil tune`: a setting for a goal."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import typer
+
+from wordveil.cli.console import count_progress, note, output
+from wordveil.cli.experiment_inputs import NoCache, kept_when_stopped, parse_numbers, usable_cache
+from wordveil.cli.options import (
+    Delimiter,
+    Device,
+    FormatOption,
+    Json,
+    NoHeader,
+    NoQuotes,
+    chosen_device,
+)
+from wordveil.cli.setting import Frequencies, FrequenciesArePublic
+from wordveil.cli.spaces import (
+    TEXTS,
+    Answers,
+    DataFile,
+    Draws,
+    Embeddings,
+    Label,
+    Lams,
+    Linked,
+    MechanismNames,
+    SpaceDims,
+    TestFile,
+    Text,
+    all_mechanisms,
+    list_answers,
+    list_spaces,
+    prior_of,
+    read_labelled,
+)
+from wordveil.evaluation.classifiers import ClassifierName
+from wordveil.evaluation.frontier_cache import user_facts
+from wordveil.evaluation.results import TuningResult
+from wordveil.evaluation.tuning import tune as find_setting
+from wordveil.evaluation.tuning_words import NOT_PRIVATE
+from wordveil.report.output import check_folder
+from wordveil.report.report import make_report
+from wordveil.report.terminal import show_report
+
+__all__ = ["tune"]
+
+DIMS: Final = (5, 10, 15, 25, 50)
+_GOAL: Final = "What the setting must satisfy"
+
+
+def tune(
+    max_attack: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="S, how often a word is guessed.", rich_help_panel=_GOAL),
+    ] = None,
+    max_attack_on_watched: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="How often words on sensitive topics are recognised, on average.",
+            rich_help_panel=_GOAL,
+        ),
+    ] = None,
+    max_linkage: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="How often a text is linked to its original.", rich_help_panel=_GOAL
+        ),
+    ] = None,
+    max_unchanged: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="How often a word stays, on average.",
+            rich_help_panel=_GOAL,
+        ),
+    ] = None,
+    at_percentile: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            help="Judge this percentile over words, such as 95, in place of these two averages.",
+            rich_help_panel=_GOAL,
+        ),
+    ] = None,
+    max_exponent: Annotated[
+        float | None,
+        typer.Option(
+            metavar="E", help="ε·d to the ten words nearest in meaning, at the median.", rich_help_panel=_GOAL
+        ),
+    ] = None,
+    min_accuracy: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Accuracy of a classifier, as a part of that on unperturbed text.",
+            rich_help_panel=_GOAL,
+        ),
+    ] = None,
+    min_closeness: Annotated[
+        float | None,
+        typer.Option(
+            metavar="COSINE", help="Mean cosine of content words and answers.", rich_help_panel=_GOAL
+        ),
+    ] = None,
+    embedding: Embeddings = None,
+    dims: SpaceDims = None,
+    mechanism: MechanismNames = None,
+    lams: Lams = "0,0.25,0.5,0.75,1",
+    answers: Answers = "nearest,closest",
+    epsilons: Annotated[
+        str | None, typer.Option(metavar="E,E,…", help="Try these ε first (default: by what is guessed).")
+    ] = None,
+    draws: Draws = 5000,
+    data: DataFile = None,
+    text: Text = None,
+    label: Label = None,
+    test_file: TestFile = None,
+    format: FormatOption = None,
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
+    no_quotes: NoQuotes = False,
+    classifier: Annotated[
+        ClassifierName, typer.Option(help="Which classifier.", rich_help_panel=TEXTS)
+    ] = "bow",
+    test: Annotated[
+        Literal["private", "clean"],
+        typer.Option(help="Which text the classifier is tested on.", rich_help_panel=TEXTS),
+    ] = "private",
+    repetitions: Annotated[
+        int, typer.Option(metavar="N", help="How many splits and draws.", rich_help_panel=TEXTS)
+    ] = 5,
+    linked: Linked = 2000,
+    pad_to: Annotated[
+        int | None,
+        typer.Option(metavar="L", help="Pad texts to L words before linking.", rich_help_panel=TEXTS),
+    ] = None,
+    frequencies: Frequencies = None,
+    frequencies_are_public: FrequenciesArePublic = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the tables, the figure and an HTML page to this folder.")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the settings file for --config.")
+    ] = None,
+    device: Device = "auto",
+    no_cache: NoCache = False,
+    as_json: Json = False,
+) -> None:
+    """Find the setting with the best utility under limits for privacy, or the other way round.
+
+    Constraints are judged by the unfavourable end of their 95% intervals. If it is interrupted, run the same
+    command again.
+    """
+    check_folder(out)
+    labelled = read_labelled(data, text, label, test_file, (format, delimiter, no_header, no_quotes))
+    spaces = list_spaces(embedding, dims, DIMS)
+    cache = usable_cache(user_facts, no_cache)
+    with kept_when_stopped(cache), count_progress("tuning") as watch:
+        result = find_setting(
+            spaces,
+            max_attack=max_attack,
+            max_attack_on_watched=max_attack_on_watched,
+            max_linkage=max_linkage,
+            max_unchanged=max_unchanged,
+            at_percentile=at_percentile,
+            max_exponent=max_exponent,
+            min_accuracy=min_accuracy,
+            min_closeness=min_closeness,
+            mechanisms=all_mechanisms(mechanism),
+            lams=parse_numbers(lams, "lams"),
+            answers=list_answers(answers),
+            epsilons=None if epsilons is None else parse_numbers(epsilons, "epsilons"),
+            prior=prior_of(frequencies, frequencies_are_public),
+            data=labelled,
+            classifier=classifier,
+            tested_on=test,
+            repetitions=repetitions,
+            linked=linked,
+            pad_to=pad_to,
+            draws=draws,
+            device=chosen_device(device),
+            cache=cache,
+            watch=watch,
+        )
+    _show(result, out, save, as_json=as_json)
+
+
+def _show(result: TuningResult, out: Path | None, save: Path | None, *, as_json: bool) -> None:
+    """Print and write the result; the settings file is the last thing printed."""
+    assert result.chosen is not None
+    report = make_report(result)
+    paths = report.write(out) if out is not None else []
+    toml = settings_file(result)
+    if save is not None:
+        save.write_text(toml, encoding="utf-8")
+        paths.append(save)
+    if result.is_private:
+        note(f"wordveil: warning: {NOT_PRIVATE}")
+    if as_json:
+        typer.echo(json.dumps(result.to_dict(), indent=2, ensure_ascii=False))
+        return
+    show_report(output(), report, paths)
+    typer.echo(toml)
+
+
+def settings_file(result: TuningResult) -> str:
+    """Return the settings file, which says where it comes from and what it does not satisfy."""
+    assert result.chosen is not None
+    lines = [f"# chosen by wordveil tune: {constraint}" for constraint in result.problem["constraints"]]
+    if not result.is_met:
+        lines.append("# It does not satisfy every constraint.")
+    if result.is_private:
+        lines.append("# The choice depends on labelled texts: if these are private, so is this file.")
+    return "\n".join([*lines, result.chosen["toml"], ""])

@@ -19,7 +19,7 @@ SCRIPTS = [
     "spacy_pipeline",
     "dask_partitions",
 ]
-TESTED_ELSEWHERE = {"exponential", "side_by_side", "prompts_litellm", "ray_batches"}
+TESTED_ELSEWHERE = {"softened", "side_by_side", "prompts_litellm", "ray_batches"}
 
 
 def messages() -> list[str]:

@@ -64,17 +64,33 @@ class CompiledSearch(NearestSearch):
 
     def _find(self, points: Floats, norms: Floats) -> Ints:
         points = np.require(points, requirements=["C", "A"])  # only addresses are passed on
-        answers = np.empty(len(points), np.int64)
-        room = _PAIRS_PER_POINT * len(points) + 256
+        answers, pairs = np.empty(len(points), np.int64), self._room(len(points))
+        count, is_odd = self._search_compiled(points, norms, answers, pairs)
+        is_left = is_odd | (answers == -2)
+        if not count and not is_left.any():
+            return answers
+        which, rows = (array[:count].astype(np.int64) for array in pairs)
+        answered = np.flatnonzero(answers >= 0)
+        which, rows = np.concatenate((which, answered)), np.concatenate((rows, answers[answered]))
+        return self._settle(points, norms, which, rows, is_left)
+
+    def _room(self, count: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return arrays of this thread for pairs of a point and a row."""
+        room = _PAIRS_PER_POINT * count + 256
         which, candidates = (self._scratch.array(name, room, np.int32) for name in ("which", "candidates"))
-        count, is_odd = self._search_compiled(points, norms, answers, (which, candidates))
-        if count:
-            several = np.flatnonzero(answers == -1)
-            order = np.lexsort((candidates[:count], which[:count]))
-            positions = np.searchsorted(several, which[:count][order])
-            rows = candidates[:count][order].astype(np.int64)
-            answers[several] = self._decide(points[several], positions, rows)
-        left = np.flatnonzero(is_odd | (answers < 0))
+        return which, candidates
+
+    def _settle(
+        self, points: Floats, norms: Floats, which: Ints, rows: Ints, is_left: NDArray[np.bool_]
+    ) -> Ints:
+        """Return the answers from pairs of a point and a row; points that are left go to another search."""
+        answers = np.empty(len(points), np.int64)
+        ids, left = np.flatnonzero(~is_left), np.flatnonzero(is_left)
+        if len(ids):
+            keep = ~is_left[which]
+            which, rows = which[keep], rows[keep]
+            order = np.lexsort((rows, which))
+            answers[ids] = self._decide(points[ids], np.searchsorted(ids, which[order]), rows[order])
         if len(left):
             answers[left] = self._others._find(points[left], norms[left])
         return answers

@@ -183,8 +183,9 @@ static PyObject *nearest_by_codes(PyObject *self, PyObject *args) {
              has(b + 14, count * 4, "slacks") && has(b + 17, room * 4, "candidates")) {
         int64_t total = b[8].len / (8 * dims);
         const int32_t *order = b[6].buf;
-        int is_inside = has(b + 8, total * dims * 8, "rows");
-        for (int64_t i = 0; i < rows && is_inside; i++) is_inside = order[i] < total;
+        int32_t last = -1;
+        for (int64_t i = 0; i < rows; i++) last = order[i] > last ? order[i] : last;
+        int is_inside = has(b + 8, total * dims * 8, "rows") && last < total;
 #if defined(__x86_64__)
         if (is_inside) {
             Codes codes = {dims, width, (dims + 3) / 4, strips, b[0].buf, b[1].buf, b[2].buf, b[3].buf, b[4].buf, b[5].buf,

@@ -253,9 +253,9 @@ def test_an_integer_screen_without_a_part_of_its_bound_would_be_wrong(
         real = kernels.nearest_by_codes
 
         def planted(*arguments: Any) -> Any:
-            lengths = arguments[16].copy()
+            lengths = arguments[17].copy()
             lengths[: len(lengths) // 2] = 0.0
-            return real(*arguments[:16], lengths, *arguments[17:])
+            return real(*arguments[:17], lengths, *arguments[18:])
 
         monkeypatch.setattr(screened, "kernels", SimpleNamespace(nearest_by_codes=planted))
     assert (screen.nearest(points) != right).any()
@@ -266,13 +266,13 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
     empty = np.zeros(0, np.int32)
     for dims in (-1, 0, 1, 1 << 57, (1 << 62) + 1):
         with pytest.raises(ValueError, match="must"):
-            kernels.nearest_in_cells(dims, bytes(128), *[b""] * 5, empty, empty, empty)
+            kernels.nearest_in_cells(dims, 1, bytes(128), *[b""] * 5, empty, empty, empty)
         with pytest.raises(ValueError, match="must"):
-            kernels.nearest_in_coded_cells(dims, 0.0, bytes(128), *[b""] * 10, empty, empty, empty)
+            kernels.nearest_in_coded_cells(dims, 1, 0.0, bytes(128), *[b""] * 10, empty, empty, empty)
         with pytest.raises(ValueError, match="must"):
             kernels.answer_in_cells(dims, 16, 1, bytes(128), *[b""] * 8, empty)
         with pytest.raises(ValueError, match="must"):
-            kernels.nearest_by_codes(dims, 0.0, 0.0, *[b""] * 15, empty, empty, empty)
+            kernels.nearest_by_codes(dims, 1, 0.0, 0.0, *[b""] * 15, empty, empty, empty)
 
 
 @needs_loops

@@ -1,14 +1,20 @@
 """The two nearest rows are those of the oracle, whatever search screens them."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
 import wordveil as wv
-from wordveil.nearest import AutomaticSearch
-from wordveil.nearest.kernels import kernels
+from wordveil.nearest import AutomaticSearch, NearestSearch
+from wordveil.nearest.cells import CellSearch
+from wordveil.nearest.coded_cells import CodedCellSearch
+from wordveil.nearest.kernels import has_codes, kernels
+from wordveil.nearest.screened import ScreenedSearch
 from wordveil.nearest.search import canonical_distances
 from wordveil.nearest.single import SingleSearch
-from wordveil.nearest.two import TableOfTwo, TwoNearest
+from wordveil.nearest.two import Nearest, TableOfTwo, TwoNearest
 
 
 def oracle(points: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -17,37 +23,66 @@ def oracle(points: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return order[:, 0], order[:, 1], np.sqrt(np.take_along_axis(table, order, axis=1))
 
 
-@pytest.mark.parametrize("dims", [3, 12, 40])
+KINDS: list[Any] = [
+    SingleSearch,
+    pytest.param(CellSearch, marks=pytest.mark.skipif(kernels is None, reason="there are no compiled loops")),
+    *(
+        pytest.param(kind, marks=pytest.mark.skipif(not has_codes(), reason="there are no integer products"))
+        for kind in (CodedCellSearch, ScreenedSearch)
+    ),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dims", [1, 3, 12, 40])
 @pytest.mark.parametrize("spread", [0.05, 1.0, 30.0])
-def test_they_are_those_of_the_oracle(dims: int, spread: float) -> None:
+def test_they_are_those_of_the_oracle(kind: Callable[[Any], NearestSearch], dims: int, spread: float) -> None:
     rng = np.random.default_rng(dims)
     rows = rng.normal(size=(3000, dims))
     rows[7] = rows[2500]  # of equals, the lower index is first
+    rows[100:160] = rows[100]  # more than fit into a strip or a leaf
     points = rows[rng.integers(0, 3000, 400)] + spread * rng.normal(size=(400, dims))
-    points[0] = rows[7]
-    search = AutomaticSearch(rows).prepare(100_000)
-    for chosen in (search, SingleSearch(rows)):
-        two = TwoNearest(chosen, TableOfTwo(rows), points[:100])
-        assert bool(two._gaps) == (kernels is not None and chosen is search)
-        result = two.find(points)
-        first, second, distances = oracle(points, rows)
-        np.testing.assert_array_equal(result.first, first)
-        np.testing.assert_array_equal(result.second, second)
-        np.testing.assert_array_equal(np.stack(result[2:], axis=1), distances)
+    points[:2] = rows[7], rows[100]
+    points[2:50] = (rows[200:248] + rows[300:348]) / 2.0  # near ties
+    first, second, distances = oracle(points, rows)
+    for part in (slice(0, 400), slice(0, 5)):  # few points take another way through the compiled loops
+        result = TwoNearest(kind(rows), TableOfTwo(rows)).find(points[part])
+        np.testing.assert_array_equal(result.first, first[part])
+        np.testing.assert_array_equal(result.second, second[part])
+        np.testing.assert_array_equal(np.stack(result[2:], axis=1), distances[part])
     assert (result.first[0], result.second[0]) == (7, 2500)
+    assert (result.first[1], result.second[1]) == (100, 101)
 
 
-def test_a_gap_that_is_too_small_or_too_large_changes_nothing() -> None:
-    rng = np.random.default_rng(1)
-    rows = rng.normal(size=(2000, 8))
-    points = rows[:300] + 0.4 * rng.normal(size=(300, 8))
-    expected = oracle(points, rows)
-    two = TwoNearest(AutomaticSearch(rows).prepare(100_000), TableOfTwo(rows), points)
-    for gaps in ((), (1e-9,), (0.1, 0.2), (1e3,)):
-        two._gaps = gaps if kernels is not None else ()
-        result = two.find(points)
-        np.testing.assert_array_equal(result.first, expected[0])
-        np.testing.assert_array_equal(result.second, expected[1])
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_rows_and_many_equal_ones(kind: Callable[[Any], NearestSearch]) -> None:
+    for rows in (np.array([[0.0, 0.0], [1.0, 1.0]]), np.ones((2000, 2))):
+        points = np.array([[0.9, 0.8], [0.5, 0.5], [-3.0, 1e6]])
+        result = TwoNearest(kind(rows), TableOfTwo(rows)).find(points)
+        first, second, _ = oracle(points, rows)
+        np.testing.assert_array_equal(np.stack(result[:2]), np.stack((first, second)))
+
+
+@pytest.mark.skipif(not has_codes(), reason="there are no integer products")
+@pytest.mark.parametrize("dims", [10, 15, 300])
+def test_few_points_are_left_to_the_table(
+    glove: wv.Embedding, dims: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table of all scores takes five times as long."""
+    mechanism = wv.Vickrey(glove.project(dims) if dims < 300 else glove, 8.0)
+    points = mechanism._noisy_points(np.arange(0, 30_000, 60), wv.insecure_stream(1))
+    left: list[int] = []
+    find = TableOfTwo.find
+
+    def counted(table: TableOfTwo, points: Any) -> Nearest:
+        left.append(len(points))
+        return find(table, points)
+
+    monkeypatch.setattr(TableOfTwo, "find", counted)
+    result = mechanism._two.find(points)
+    assert sum(left) < 10
+    expected = find(TableOfTwo(mechanism._places[:-1]), points)
+    np.testing.assert_array_equal(np.stack(result[:2]), np.stack(expected[:2]))
 
 
 def test_on_the_default_vectors(glove: wv.Embedding) -> None:
@@ -55,7 +90,7 @@ def test_on_the_default_vectors(glove: wv.Embedding) -> None:
     stream = wv.insecure_stream(1)
     points = mechanism._noisy_points(np.arange(0, 20_000, 500), stream)
     rows = mechanism._places[:-1]
-    result = TwoNearest(AutomaticSearch(rows).prepare(100_000), TableOfTwo(rows), points).find(points)
+    result = TwoNearest(AutomaticSearch(rows).prepare(100_000), TableOfTwo(rows)).find(points)
     first, second, _ = oracle(points, rows)
     np.testing.assert_array_equal(result.first, first)
     np.testing.assert_array_equal(result.second, second)

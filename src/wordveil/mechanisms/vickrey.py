@@ -18,14 +18,13 @@ from wordveil.mechanisms.options import Option
 from wordveil.mechanisms.placed import LAM
 from wordveil.nearest.threads import in_threads
 from wordveil.nearest.two import TableOfTwo, TwoNearest
-from wordveil.randomness import Stream, insecure_stream
+from wordveil.randomness import Stream
 from wordveil.shared import PerEmbedding
 
 __all__ = ["Vickrey"]
 
 _BLOCK: Final = 2048  # noisy points at a time
 _tables: Final = PerEmbedding[TableOfTwo](most=1)
-_EXAMPLES: Final = 256  # public draws that the search is adapted to
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -92,11 +91,8 @@ class Vickrey(Mahalanobis):
 
     @cached_property
     def _two(self) -> TwoNearest:
-        stream = insecure_stream(0)  # of public words, for the speed of the search only
-        ids = stream.integers(len(self.embedding), (_EXAMPLES,))
-        search = self._search.prepare(1 << 20)
         table = _tables.get(self.embedding, None, lambda: TableOfTwo(self._places[:-1]))
-        return TwoNearest(search, table, self._noisy_points(ids, stream))
+        return TwoNearest(self._search.prepare(1 << 20), table)
 
     def _chosen(self, points: NDArray[np.float64], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the answer to each noisy point, with one uniform number each."""

@@ -89,18 +89,13 @@ class CellSearch(CompiledSearch):
         self._cells = Cells((self._rows * self._scale).astype(np.float32))
         self._longest = self._largest * self._scale
 
-    @staticmethod
-    def excess(nearest: Floats, others: Floats) -> Floats:
-        """Return the difference of distances."""
-        return others - nearest
-
     def _search_compiled(
         self,
         points: Floats,
         norms: Floats,
         answers: Ints,
         pairs: tuple[NDArray[np.int32], NDArray[np.int32]],
-        gap: float = 0.0,
+        wanted: int = 1,
     ) -> tuple[int, NDArray[np.bool_]]:
         lengths = norms * self._scale
         is_far = lengths > _FAR
@@ -110,18 +105,23 @@ class CellSearch(CompiledSearch):
             points = np.where(is_far[:, None], 0.0, points)
         np.multiply(points, self._scale, out=singles, casting="same_kind")
         # The loops keep what is at most twice this further away than the nearest row.
-        moved = _UNIT * (lengths + self._longest) + _TINY + gap * self._scale / 2.0
-        return self._call(singles, moved, answers, pairs), is_far
+        moved = _UNIT * (lengths + self._longest) + _TINY
+        return self._call(singles, moved, answers, pairs, wanted), is_far
 
     def _call(
-        self, points: Singles, moved: Floats, answers: Ints, pairs: tuple[NDArray[np.int32], ...]
+        self,
+        points: Singles,
+        moved: Floats,
+        answers: Ints,
+        pairs: tuple[NDArray[np.int32], ...],
+        wanted: int,
     ) -> int:
         """Run the compiled loops; return the number of pairs."""
         cells = self._cells
         return int(
             kernels.nearest_in_cells(
-                cells.dims, cells.nodes, cells.leaves, cells.places, cells.words, points, moved, answers,
-                *pairs,
+                cells.dims, wanted, cells.nodes, cells.leaves, cells.places, cells.words, points, moved,
+                answers, *pairs,
             )
         )  # fmt: skip
 

@@ -80,12 +80,17 @@ class CodedCellSearch(CellSearch):
         self._reach = float(np.abs(middles).max())
 
     def _call(
-        self, points: Singles, moved: Floats, answers: NDArray[np.int64], pairs: tuple[NDArray[np.int32], ...]
+        self,
+        points: Singles,
+        moved: Floats,
+        answers: NDArray[np.int64],
+        pairs: tuple[NDArray[np.int32], ...],
+        wanted: int,
     ) -> int:
         cells = self._cells
         return int(
             kernels.nearest_in_coded_cells(
-                cells.dims, self._reach, cells.nodes, cells.places, cells.words, self._codes,
+                cells.dims, wanted, self._reach, cells.nodes, cells.places, cells.words, self._codes,
                 self._corrections, self._halves, self._centres, self._middles, self._about, points, moved,
                 answers, *pairs,
             )

@@ -48,19 +48,13 @@ class CompiledSearch(NearestSearch):
         norms: Floats,
         answers: Ints,
         pairs: tuple[NDArray[np.int32], NDArray[np.int32]],
-        gap: float = 0.0,
+        wanted: int = 1,
     ) -> tuple[int, NDArray[np.bool_]]:
         """Write answers; return the number of pairs, and which points are to be left to another search.
 
         The answer is -1 for a point whose candidates are in the pairs of a point and a row, and -2 for one
-        that has too many. With a `gap`, all rows are candidates whose `excess` over the nearest is at most
-        that; a point with one candidate may be answered.
+        that has too many. If the two nearest rows are `wanted`, both are among the candidates.
         """
-
-    @staticmethod
-    @abstractmethod
-    def excess(nearest: Floats, others: Floats) -> Floats:
-        """Return how much further away others are than the nearest row, in the unit of `gap`."""
 
     def _find(self, points: Floats, norms: Floats) -> Ints:
         points = np.require(points, requirements=["C", "A"])  # only addresses are passed on

@@ -55,7 +55,6 @@ class _Points:
     scaled: Singles
     sizes: Singles
     slacks: Singles
-    tolerance: float
     is_odd: NDArray[np.bool_]
 
 
@@ -142,36 +141,29 @@ class ScreenedSearch(CompiledSearch):
         self._about = np.stack(parts, axis=1).astype(np.float32)
         self._corrections = (-128 * self._codes.sum(axis=1, dtype=np.int64)).astype(np.int32)
 
-    @staticmethod
-    def excess(nearest: Floats, others: Floats) -> Floats:
-        """Return the difference of squared distances."""
-        return others**2 - nearest**2
-
     def _search_compiled(
         self,
         points: Floats,
         norms: Floats,
         answers: Ints,
         pairs: tuple[NDArray[np.int32], NDArray[np.int32]],
-        gap: float = 0.0,
+        wanted: int = 1,
     ) -> tuple[int, NDArray[np.bool_]]:
-        prepared = self._prepare_points(points, norms, gap)
-        return self._call(prepared, slice(0, len(self._about)), answers, pairs), prepared.is_odd
+        prepared = self._prepare_points(points, norms)
+        strips = slice(0, len(self._about))
+        return self._call(prepared, strips, answers, pairs, wanted), prepared.is_odd
 
-    def _prepare_points(self, points: Floats, norms: Floats, gap: float) -> _Points:
+    def _prepare_points(self, points: Floats, norms: Floats) -> _Points:
         shrinks = np.minimum(power_of_two(norms * self._scale), 1.0)
         with np.errstate(over="ignore"):  # a point with an infinite slack is left to another search
             factors = shrinks * self._scale**2
-            # A score falls by half of what a squared distance grows by, and rows within twice the slack are
-            # kept.
-            slacks = round_up((self._canonical_slack(norms) + gap / 4.0) * factors)
+            slacks = round_up(self._canonical_slack(norms) * factors)
             lengths = round_up(norms * (self._scale * shrinks * (1.0 + self._row_rotation_error)))
         is_odd = ~np.isfinite(slacks)
         slacks[is_odd] = 0.0
         scaled = (points * (self._scale * shrinks)[:, None]).astype(np.float32)
-        tolerance = close_tolerance(points.shape[1]) if gap == 0.0 else np.inf  # then none is decided there
         sizes = np.concatenate((lengths, shrinks.astype(np.float32)))
-        return _Points(points, norms, factors, scaled, sizes, slacks, tolerance, is_odd)
+        return _Points(points, norms, factors, scaled, sizes, slacks, is_odd)
 
     def _call(
         self,
@@ -179,12 +171,14 @@ class ScreenedSearch(CompiledSearch):
         strips: slice,
         answers: Ints,
         pairs: tuple[NDArray[np.int32], NDArray[np.int32]],
+        wanted: int = 1,
     ) -> int:
         """Run the compiled loops over some strips of rows; return the number of pairs."""
         rows = slice(strips.start * _STRIP, strips.stop * _STRIP)
+        dims = prepared.points.shape[1]
         return int(
             kernels.nearest_by_codes(
-                prepared.points.shape[1], self._point_rotation_error, prepared.tolerance, self._codes[rows],
+                dims, wanted, self._point_rotation_error, close_tolerance(dims), self._codes[rows],
                 self._corrections[rows], self._about[strips], self._errors[rows], self._sizes[rows],
                 self._halves[rows], self._order[rows], self._rotation, self._rows, prepared.points,
                 prepared.norms, prepared.factors, prepared.scaled, prepared.sizes, prepared.slacks, answers,
@@ -208,7 +202,7 @@ class ScreenedSearch(CompiledSearch):
     def _find_in_parts(self, points: Floats, norms: Floats, threads: int) -> Ints:
         """Search several parts of the rows at a time; the nearest of their nearest rows is the answer."""
         points = np.require(points, requirements=["C", "A"])
-        prepared = self._prepare_points(points, norms, 0.0)
+        prepared = self._prepare_points(points, norms)
         edges = [len(self._about) * i // threads for i in range(threads + 1)]
         parts = [slice(start, stop) for start, stop in pairwise(edges) if stop > start]
         is_left = prepared.is_odd.copy()

@@ -14,9 +14,7 @@ __all__ = ["Nearest", "TableOfTwo", "TwoNearest"]
 
 _BLOCK: Final = 512  # points at a time
 _TABLE_ROWS: Final = 64  # points of a table of scores: 9 MB with the default vocabulary
-_ROOM: Final = 64  # candidates per point, on average
-_WIDER: Final = 3.0  # times the first gap, for points with a single candidate in few dimensions
-_SHARE: Final = 0.85  # of points whose second row is to be found with the first gap
+_ROOM: Final = 64  # candidates per point, on average; a point for which there is no room is left to a table
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -34,9 +32,9 @@ class Nearest(NamedTuple):
 class TwoNearest:
     """Finds the two nearest rows. Safe to share between threads.
 
-    A compiled search keeps all rows that are at most a gap further away than the nearest. If there are two of
-    them, and the second is within the gap for certain, no other row can be nearer than these. Other points
-    are left to a wider gap, and then to a float32 product of all rows, with a tolerance as for one row.
+    A compiled search rules out the rows that are certainly further away than two others, and the canonical
+    distance decides among the rest. Points for which too many are left, and those of other searches, go to a
+    float32 product of all rows.
 
     Parameters
     ----------
@@ -44,66 +42,49 @@ class TwoNearest:
         A search over the rows.
     table : TableOfTwo
         A search over the same rows, for the points that are left.
-    examples : array of float64
-        Points as they will be searched for, which choose the gap. They must be public.
 
     Examples
     --------
     >>> rows = np.array([[0.0, 0.0], [1.0, 1.0], [5.0, 5.0]])
-    >>> two = TwoNearest(SingleSearch(rows), TableOfTwo(rows), rows)
-    >>> result = two.find(np.array([[0.9, 0.8], [4.0, 4.0]]))
+    >>> result = TwoNearest(SingleSearch(rows), TableOfTwo(rows)).find(np.array([[0.9, 0.8], [4.0, 4.0]]))
     >>> result.first.tolist(), result.second.tolist()
     ([1, 2], [0, 1])
     """
 
-    def __init__(self, search: NearestSearch, table: "TableOfTwo", examples: Floats) -> None:
+    def __init__(self, search: NearestSearch, table: "TableOfTwo") -> None:
         self._search, self._table, self._rows = search, table, table._rows
         self._scratch = Scratch()
-        self._gaps: tuple[float, ...] = ()
-        if isinstance(search, CompiledSearch):
-            result = self._table.find(examples)
-            excess = search.excess(result.distance, result.second_distance)
-            gap = float(np.quantile(excess, _SHARE))
-            # In many dimensions, a wider gap would keep hundreds of rows.
-            wider = (_WIDER * gap,) if search.block > _BLOCK else ()
-            self._gaps = (gap, *wider) if gap > 0.0 else ()
 
     def find(self, points: Floats) -> Nearest:
         """Return the two nearest rows of each of at most some thousand points."""
         result = Nearest(*(np.empty(len(points), kind) for kind in (np.int64, np.int64, float, float)))
         left = np.arange(len(points))
-        for gap in self._gaps:
-            blocks = [left[start : start + _BLOCK] for start in range(0, len(left), _BLOCK)]
-            parts = [self._within(points, block, gap, result) for block in blocks]
+        if isinstance(self._search, CompiledSearch):
+            blocks = [slice(start, start + _BLOCK) for start in range(0, len(points), _BLOCK)]
+            parts = [self._screened(self._search, points, block, result) for block in blocks]
             left = np.concatenate([left[:0], *parts])
         if len(left):
             for target, values in zip(result, self._table.find(points[left]), strict=True):
                 target[left] = values
         return result
 
-    def _within(self, points: Floats, ids: Ints, gap: float, result: Nearest) -> Ints:
-        """Write the results of the points whose two nearest rows are within a gap; return the others."""
-        search = self._search
-        assert isinstance(search, CompiledSearch)
-        block = np.require(points[ids], requirements=["C", "A"])
-        norms = np.sqrt(np.einsum("ij,ij->i", block, block))
-        answers, room = np.empty(len(ids), np.int64), _ROOM * len(ids)
+    def _screened(self, search: CompiledSearch, points: Floats, block: slice, result: Nearest) -> Ints:
+        """Write the results of the points that a compiled search answers; return which are left."""
+        part = np.require(points[block], requirements=["C", "A"])
+        norms = np.sqrt(np.einsum("ij,ij->i", part, part))
+        answers, room = np.empty(len(part), np.int64), _ROOM * len(part)
         pairs = self._scratch.array("which", room, np.int32), self._scratch.array("rows", room, np.int32)
-        count, is_odd = search._search_compiled(block, norms, answers, pairs, gap)
+        count, is_odd = search._search_compiled(part, norms, answers, pairs, 2)
         which, rows = (table[:count].astype(np.int64) for table in pairs)
-        distances = _pair_distances(block, which, self._rows, rows)
-        order = np.lexsort((rows, distances, which))
-        which, rows, distances = which[order], rows[order], distances[order]
-        starts = np.flatnonzero(np.diff(which, prepend=-1))
-        starts = starts[starts + 1 < count]
-        starts = starts[which[starts] == which[starts + 1]]
-        # Rounding of the difference is covered by a little less than the gap.
-        is_certain = search.excess(distances[starts], distances[starts + 1]) <= gap * (1.0 - 1e-9)
-        starts = starts[is_certain & ~is_odd[which[starts]]]
-        found = ids[which[starts]]
-        result.first[found], result.second[found] = rows[starts], rows[starts + 1]
-        result.distance[found], result.second_distance[found] = distances[starts], distances[starts + 1]
-        return np.setdiff1d(ids, found, assume_unique=True)
+        squares = _pair_squares(part, which, self._rows, rows)
+        order = np.lexsort((rows, squares, which))
+        which, rows, distances = which[order], rows[order], np.sqrt(squares[order])
+        starts = np.flatnonzero(np.diff(which[:-1], prepend=-1))  # the first pair of each point
+        starts = starts[(which[starts] == which[starts + 1]) & ~is_odd[which[starts]]]
+        ids = block.start + which[starts]
+        result.first[ids], result.second[ids] = rows[starts], rows[starts + 1]
+        result.distance[ids], result.second_distance[ids] = distances[starts], distances[starts + 1]
+        return np.setdiff1d(np.arange(block.start, block.start + len(part)), ids, assume_unique=True)
 
 
 class TableOfTwo(SingleSearch):
@@ -130,17 +111,17 @@ class TableOfTwo(SingleSearch):
         with np.errstate(over="ignore"):
             floor = (second.astype(np.float64) - tolerance).astype(np.float32)
         which, rows = np.nonzero(scores >= np.nextafter(floor, np.float32(-np.inf))[:, None])
-        distances = _pair_distances(points, which, self._rows, rows)
-        order = np.lexsort((rows, distances, which))
+        squares = _pair_squares(points, which, self._rows, rows)
+        order = np.lexsort((rows, squares, which))
         starts = np.searchsorted(which, lines)
-        rows, distances = rows[order], distances[order]
+        rows, distances = rows[order], np.sqrt(squares[order])
         return Nearest(rows[starts], rows[starts + 1], distances[starts], distances[starts + 1])
 
 
-def _pair_distances(points: Floats, which: Ints, table: Floats, rows: Ints) -> Floats:
-    distances = np.empty(len(which))
-    if not len(which):
-        return distances
-    for pair, left, right in in_pairs(points, which, table, rows):
-        distances[pair] = canonical_distances(left, right)
-    return np.sqrt(distances, out=distances)
+def _pair_squares(points: Floats, which: Ints, table: Floats, rows: Ints) -> Floats:
+    """Return canonical distances. Their roots would not do to compare by: two of them can be equal."""
+    squares = np.empty(len(which))
+    if len(which):
+        for pair, left, right in in_pairs(points, which, table, rows):
+            squares[pair] = canonical_distances(left, right)
+    return squares

@@ -3,10 +3,31 @@ from typing_extensions import Buffer
 def level() -> str: ...
 def nearest_in_cells(
     dims: int,
+    wanted: int,
     nodes: Buffer,
     leaves: Buffer,
     places: Buffer,
     words: Buffer,
+    points: Buffer,
+    moved: Buffer,
+    answers: Buffer,
+    which: Buffer,
+    candidates: Buffer,
+    /,
+) -> int: ...
+def nearest_in_coded_cells(
+    dims: int,
+    wanted: int,
+    reach: float,
+    nodes: Buffer,
+    places: Buffer,
+    words: Buffer,
+    codes: Buffer,
+    corrections: Buffer,
+    halves: Buffer,
+    centres: Buffer,
+    middles: Buffer,
+    about: Buffer,
     points: Buffer,
     moved: Buffer,
     answers: Buffer,
@@ -32,6 +53,7 @@ def answer_in_cells(
 ) -> None: ...
 def nearest_by_codes(
     dims: int,
+    wanted: int,
     moved: float,
     tolerance: float,
     codes: Buffer,

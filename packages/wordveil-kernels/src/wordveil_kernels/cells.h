@@ -2,7 +2,8 @@
  *
  * A box bounds the distances of its words from below. The words of the node with the least bound give a first
  * limit: how large the float32 distance of the answer can be, given the least one so far and all rounding.
- * Leaves beyond the limit are skipped. Every word within it is a candidate; the caller decides among several. */
+ * Leaves beyond the limit are skipped. Every word within it is a candidate; the caller decides among several. If the
+ * two nearest words are wanted, the limit is that of the second. */
 
 #include "kernels.h"
 #include "vectors.h"
@@ -33,7 +34,7 @@ static inline vf squares(const float *words, const float *point, int64_t dims) {
     return sum;
 }
 
-/* The largest float32 square that the answer can have, if one word has the square `best`. Moving point and
+/* The largest float32 square that an answer can have, if as many words as are wanted have squares up to `best`. Moving point and
  * word to float32 changes their distance by at most `moved`; sums have a relative error of at most `relative`. */
 static inline float limit(float best, double moved, double relative) {
     double distance = sqrt((double)best) * (1.0 + relative) + 2.0 * moved;
@@ -41,11 +42,23 @@ static inline float limit(float best, double moved, double relative) {
 }
 
 typedef struct {
-    float best, most;
+    int wanted; /* 1 or 2 */
+    float first, best, most; /* the least square, the one that the limit follows from, the limit */
     int count, overflowed;
     int32_t words[KEPT];
     float negated[KEPT]; /* the squares of their distances */
 } Candidates;
+
+static inline void clear(Candidates *kept, int wanted) {
+    kept->wanted = wanted;
+    kept->first = kept->best = kept->most = INFINITY;
+    kept->count = kept->overflowed = 0;
+}
+
+static inline void lower_limit(Candidates *kept, float best, double moved, double relative) {
+    float most = limit(best, moved, relative);
+    if (most < kept->most) kept->most = most;
+}
 
 static void add(Candidates *kept, const int32_t *words, vf distances, unsigned mask, double moved, double relative) {
     float values[LANES];
@@ -63,8 +76,11 @@ static void add(Candidates *kept, const int32_t *words, vf distances, unsigned m
         kept->words[kept->count] = words[lane];
         kept->negated[kept->count++] = -values[lane];
         if (values[lane] < kept->best) {
-            kept->best = values[lane];
-            kept->most = limit(kept->best, moved, relative);
+            float low = values[lane] < kept->first ? values[lane] : kept->first;
+            float high = values[lane] < kept->first ? kept->first : values[lane];
+            kept->first = low;
+            kept->best = kept->wanted == 2 ? high : low;
+            lower_limit(kept, kept->best, moved, relative);
         }
     }
 }
@@ -74,6 +90,20 @@ static inline void scan(const Cells *cells, int64_t leaf, const float *point, do
     vf distances = squares(cells->places + leaf * LANES * cells->dims, point, cells->dims);
     unsigned mask = at_most(distances, all(kept->most));
     if (mask) add(kept, cells->words + leaf * LANES, distances, mask, moved, relative);
+}
+
+static float second_least(vf nearest, vf second) {
+    float values[2 * LANES], low = INFINITY, high = INFINITY;
+    store(values, nearest);
+    store(values + LANES, second);
+    for (int i = 0; i < 2 * LANES; i++) {
+        if (values[i] < low) {
+            high = low;
+            low = values[i];
+        } else if (values[i] < high)
+            high = values[i];
+    }
+    return high;
 }
 
 /* Looks into all leaves of the node with the least key, and returns it. */
@@ -89,14 +119,14 @@ static int64_t start(const Cells *cells, const float *keys, const float *point, 
     /* The least distance first: then few words are ever kept. Padding is infinitely far away. */
     float distances[LANES * LANES];
     const float *places = cells->places + node * LANES * LANES * cells->dims;
-    vf nearest = all(INFINITY);
+    vf nearest = all(INFINITY), second = nearest;
     for (int64_t leaf = 0; leaf < LANES; leaf++) {
         vf found = squares(places + leaf * LANES * cells->dims, point, cells->dims);
         store(distances + leaf * LANES, found);
+        if (kept->wanted == 2) second = smaller(second, larger(nearest, found));
         nearest = smaller(nearest, found);
     }
-    kept->best = least(nearest);
-    kept->most = limit(kept->best, moved, relative);
+    lower_limit(kept, kept->wanted == 2 ? second_least(nearest, second) : least(nearest), moved, relative);
     for (int64_t leaf = 0; leaf < LANES; leaf++) {
         vf found = load(distances + leaf * LANES);
         mask = at_most(found, all(kept->most));
@@ -137,12 +167,13 @@ static int64_t open_leaves(const Cells *cells, const float *bounds, const float 
 static int64_t write_answer(Candidates *kept, int64_t row, int64_t *answers, int32_t *which, int32_t *candidates,
                       int64_t room, int64_t pairs) {
     kept->count = keep(kept->words, kept->negated, kept->count, -kept->most);
-    if (kept->overflowed || kept->count == 0 || (kept->count > 1 && pairs + kept->count > room)) {
+    int is_answered = kept->count == 1 && kept->wanted == 1;
+    if (kept->overflowed || kept->count == 0 || (!is_answered && pairs + kept->count > room)) {
         answers[row] = -2;
         return pairs;
     }
-    answers[row] = kept->count == 1 ? kept->words[0] : -1;
-    for (int i = 0; i < kept->count && kept->count > 1; i++, pairs++) {
+    answers[row] = is_answered ? kept->words[0] : -1;
+    for (int i = 0; i < kept->count && !is_answered; i++, pairs++) {
         which[pairs] = (int32_t)row;
         candidates[pairs] = kept->words[i];
     }
@@ -159,8 +190,7 @@ int64_t NAME(nearest_in_cells)(const Cells *cells, const float *points, const do
         const float *point = points + row * dims;
         for (int64_t group = 0; group < groups; group++)
             store(bounds + group * LANES, gaps(cells->nodes + group * 32 * dims, point, dims));
-        kept.best = kept.most = INFINITY;
-        kept.count = kept.overflowed = 0;
+        clear(&kept, cells->wanted);
         bounds[start(cells, bounds, point, moved[row], relative, &kept)] = INFINITY;
         int64_t open = open_leaves(cells, bounds, point, kept.most, leaves, leaf_bounds);
         for (int64_t i = 0; i < open; i++)

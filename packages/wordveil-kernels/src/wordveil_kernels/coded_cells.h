@@ -135,8 +135,7 @@ static void begin(const CodedCells *coded, const float *point, double moved, dou
         for (int lane = 0; lane < LANES; lane++) bounds[(group * LANES + lane) * CODED_POINTS] = gap[lane];
         store(squares_of_nodes + group * LANES, squares(coded->centres + group * LANES * dims, point, dims));
     }
-    sought->kept.best = sought->kept.most = INFINITY;
-    sought->kept.count = sought->kept.overflowed = 0;
+    clear(&sought->kept, cells->wanted);
     int64_t node = start(cells, squares_of_nodes, point, moved, relative, &sought->kept);
     bounds[node * CODED_POINTS] = INFINITY; /* it has been looked into */
 }

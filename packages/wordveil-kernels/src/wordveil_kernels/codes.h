@@ -3,73 +3,20 @@
  * Points and rows are rotated, and rounded to integers times a step. The product of the integers is exact, and
  * the score q·r - |r|²/2 differs from it by at most |q|·|error of r| + |error of q|·|r| + extra. Points are in
  * the lanes of a register, so the best product of a strip of rows costs one instruction a row. A strip, and
- * then a row, that can't reach the best score that is certain is dropped. Float64 distances decide among the
- * rest; what is too close for them is left to the caller. Include after vectors.h; not for LEVEL 0. */
+ * then a row, that can't reach the best score that is certain is dropped; if the two nearest rows are wanted, one
+ * that can't reach the second best. Float64 distances decide among the rest; what is too close for them, and all
+ * candidates for two rows, are left to the caller. Include after vectors.h; not for LEVEL 0. */
 
+#include "integers.h"
 #include "kernels.h"
+#include "tile.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define TILE 64            /* points at a time: four registers of 16 */
 #define FEW 12             /* up to so many points are searched for one by one */
 #define NEAR 256           /* candidates of a point; with more, it is left to the caller */
 #define STRIP CODES_STRIP  /* rows that share a step */
-
-#if LEVEL == 2
-
-typedef __m512i vi;
-static inline vi vi_all(int32_t value) { return _mm512_set1_epi32(value); }
-static inline vi vi_load(const void *from) { return _mm512_loadu_si512(from); }
-static inline void vi_store(void *to, vi value) { _mm512_storeu_si512(to, value); }
-static inline vi vi_larger(vi a, vi b) { return _mm512_max_epi32(a, b); }
-static inline vf vi_float(vi a) { return _mm512_cvtepi32_ps(a); }
-/* Adds the products of four unsigned and four signed bytes to each lane. The intrinsic makes GCC copy every sum. */
-static inline vi dot(vi sum, vi left, vi right) {
-    __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(left), "v"(right));
-    return sum;
-}
-static inline int32_t vi_sum(vi a) { return _mm512_reduce_add_epi32(a); }
-
-#else
-
-typedef struct {
-    __m256i low, high;
-} vi;
-static inline vi vi_all(int32_t value) { return (vi){_mm256_set1_epi32(value), _mm256_set1_epi32(value)}; }
-static inline vi vi_load(const void *from) {
-    return (vi){_mm256_loadu_si256(from), _mm256_loadu_si256((const __m256i *)from + 1)};
-}
-static inline void vi_store(void *to, vi value) {
-    _mm256_storeu_si256(to, value.low);
-    _mm256_storeu_si256((__m256i *)to + 1, value.high);
-}
-static inline vi vi_larger(vi a, vi b) {
-    return (vi){_mm256_max_epi32(a.low, b.low), _mm256_max_epi32(a.high, b.high)};
-}
-static inline vf vi_float(vi a) { return (vf){{_mm256_cvtepi32_ps(a.low), _mm256_cvtepi32_ps(a.high)}}; }
-/* The sum of two products must fit into 16 bits: codes of rows are at most 63 here. */
-static inline __m256i dot_half(__m256i sum, __m256i left, __m256i right) {
-    __m256i pairs = _mm256_maddubs_epi16(left, right);
-    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-}
-static inline vi dot(vi sum, vi left, vi right) {
-    return (vi){dot_half(sum.low, left.low, right.low), dot_half(sum.high, left.high, right.high)};
-}
-static inline int32_t vi_sum(vi a) {
-    __m256i both = _mm256_add_epi32(a.low, a.high);
-    __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
-    sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4e));
-    sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1));
-    return _mm_cvtsi128_si32(sum);
-}
-
-#endif
-
-/* What is known of the points of a tile, one lane each. */
-typedef struct {
-    float steps[TILE], lengths[TILE], errors[TILE], extras[TILE], shrinks[TILE], floors[TILE];
-} Facts;
 
 typedef struct {
     int32_t lane, strip;
@@ -78,53 +25,10 @@ typedef struct {
 
 typedef struct {
     int count, overflowed;
+    float first, second; /* the best scores that are certain, of the rows that were looked at */
     int32_t rows[NEAR];
     float reached[NEAR];
 } Near;
-
-/* Rotates up to four points; the rows of `rotated` are as long as the padded dimensions. */
-static void rotate(const Codes *codes, const float *points, int count, float *rotated) {
-    int64_t dims = codes->dims, width = codes->width;
-    const float *rows[4];
-    for (int i = 0; i < 4; i++) rows[i] = points + (i < count ? i : 0) * dims;
-    for (int64_t axis = 0; axis < width; axis += 2 * LANES) {
-        vf sums[4][2];
-        for (int i = 0; i < 4; i++) sums[i][0] = sums[i][1] = all(0.0f);
-        for (int64_t from = 0; from < dims; from++) {
-            vf first = load(codes->rotation + from * width + axis);
-            vf second = load(codes->rotation + from * width + axis + LANES);
-            for (int i = 0; i < 4; i++) {
-                sums[i][0] = fused(all(rows[i][from]), first, sums[i][0]);
-                sums[i][1] = fused(all(rows[i][from]), second, sums[i][1]);
-            }
-        }
-        for (int i = 0; i < count; i++) {
-            store(rotated + i * width + axis, sums[i][0]);
-            store(rotated + i * width + axis + LANES, sums[i][1]);
-        }
-    }
-}
-
-/* Writes the codes of a rotated point, its step and its errors. */
-static void encode(const Codes *codes, const float *rotated, float slack, int lane, uint8_t *out, Facts *facts) {
-    int64_t dims = codes->dims, width = codes->width;
-    float peak = 0.0f;
-    for (int64_t axis = 0; axis < dims; axis++) peak = fabsf(rotated[axis]) > peak ? fabsf(rotated[axis]) : peak;
-    float step = peak / 127.0f > 0x1p-60f ? peak / 127.0f : 0x1p-60f;
-    double squares = 0.0;
-    memset(out, 128, (size_t)width);
-    for (int64_t axis = 0; axis < dims; axis++) {
-        float code = rintf(rotated[axis] / step);
-        code = code > 127.0f ? 127.0f : code < -127.0f ? -127.0f : code;
-        double lost = (double)rotated[axis] - (double)code * (double)step;
-        squares += lost * lost;
-        out[axis] = (uint8_t)(int)(code + 128.0f);
-    }
-    facts->steps[lane] = step;
-    facts->errors[lane] = (float)(sqrt(squares) + codes->moved * facts->lengths[lane]) * (1.0f + 0x1p-20f) + 0x1p-100f;
-    facts->extras[lane] = slack + 0x1p-19f * (facts->lengths[lane] + facts->shrinks[lane]) + 0x1p-100f;
-    facts->floors[lane] = -INFINITY;
-}
 
 /* The best product of a strip for 16·registers points, one lane each. */
 static inline __attribute__((always_inline)) void strip_tops(const Codes *codes, int64_t strip, const uint8_t *packed,
@@ -165,7 +69,13 @@ static inline __attribute__((always_inline)) int64_t open_strips(const Codes *co
             vf bound = fused(load(facts->lengths + at), all(about[1]),
                              fused(load(facts->errors + at), all(about[2]), load(facts->extras + at)));
             vf reached = minus(plus(score, bound), times(shrink, all(about[3])));
-            vf floor = larger(load(facts->floors + at), minus(minus(score, bound), times(shrink, all(about[4]))));
+            vf lower = minus(minus(score, bound), times(shrink, all(about[4])));
+            if (codes->wanted == 2) { /* strips have no row in common */
+                vf first = load(facts->firsts + at);
+                store(facts->firsts + at, larger(first, lower));
+                lower = smaller(first, lower);
+            }
+            vf floor = larger(load(facts->floors + at), lower);
             store(facts->floors + at, floor);
             unsigned mask = at_most(floor, reached);
             if (!mask) continue;
@@ -178,6 +88,18 @@ static inline __attribute__((always_inline)) int64_t open_strips(const Codes *co
         }
     }
     return count;
+}
+
+/* Raises the floor of a point by the score that one more row reaches for certain. A strip's best score must not count
+ * beside that of its row, so rows have best scores of their own. */
+static inline void raise_floor(const Codes *codes, float lower, float *floor, Near *near) {
+    if (lower > near->first) {
+        near->second = near->first;
+        near->first = lower;
+    } else if (lower > near->second)
+        near->second = lower;
+    float certain = codes->wanted == 2 ? near->second : near->first;
+    if (certain > *floor) *floor = certain;
 }
 
 /* Looks at each row of a strip for one point. */
@@ -204,7 +126,7 @@ static void open_rows(const Codes *codes, int64_t strip, const uint8_t *point, i
         for (unsigned mask = at_most(all(facts->floors[lane]), reached); mask; mask &= mask - 1) {
             int i = __builtin_ctz(mask);
             if (values[i] < facts->floors[lane] || codes->order[first + r + i] < 0) continue;
-            if (lowers[i] > facts->floors[lane]) facts->floors[lane] = lowers[i];
+            raise_floor(codes, lowers[i], &facts->floors[lane], near);
             if (near->count == NEAR) {
                 near->count = keep(near->rows, near->reached, NEAR, facts->floors[lane]);
                 if (near->count == NEAR) {
@@ -292,8 +214,8 @@ static int64_t finish(const Codes *codes, const Points *points, int64_t row, Nea
     double slack = 4.0 * points->slacks[row];
     if (near->overflowed || left == 0) {
         answers[row] = -2;
-    } else if (decide(codes, points->points + row * codes->dims, near, points->norms[row], points->factors[row], slack,
-                      &answer)) {
+    } else if (codes->wanted == 1 && decide(codes, points->points + row * codes->dims, near, points->norms[row],
+                                            points->factors[row], slack, &answer)) {
         answers[row] = answer;
     } else if (pairs + left > room) {
         answers[row] = -2;
@@ -333,6 +255,7 @@ int64_t NAME(nearest_by_codes)(const Codes *codes, const Points *points, int64_t
         }
         for (int lane = 0; lane < size; lane++) {
             near.count = near.overflowed = 0;
+            near.first = near.second = -INFINITY;
             int64_t stop = size > FEW ? ends[lane] : codes->strips, strip = 0;
             for (; (size > FEW ? at : strip) < stop && !near.overflowed; at++, strip++)
                 if (size <= FEW || scratch.sorted[at].reached >= facts.floors[lane])

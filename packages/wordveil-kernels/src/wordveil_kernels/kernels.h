@@ -11,6 +11,7 @@ typedef struct {
     int64_t dims, groups; /* groups of 16 nodes */
     const float *nodes, *leaves, *places;
     const int32_t *words;
+    int wanted; /* nearest words: 1 or 2 */
 } Cells;
 
 #define CODED_POINTS 16 /* points that are searched for at a time in coded cells */
@@ -46,6 +47,7 @@ typedef struct {
     const float *rotation; /* dims by width */
     const double *rows;
     double moved, tolerance; /* error of rotating a point, relative; below which distances are too close */
+    int wanted;              /* nearest rows: 1 or 2 */
 } Codes;
 
 typedef struct {

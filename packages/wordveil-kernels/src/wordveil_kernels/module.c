@@ -62,17 +62,18 @@ static int has_units(const Py_buffer *b, int64_t places, int64_t width) {
 static PyObject *nearest_in_cells(PyObject *self, PyObject *args) {
     (void)self;
     Py_ssize_t dims;
+    int wanted;
     Py_buffer b[9];
-    if (!PyArg_ParseTuple(args, "ny*y*y*y*y*y*w*w*w*", &dims, b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6, b + 7, b + 8))
+    if (!PyArg_ParseTuple(args, "niy*y*y*y*y*y*w*w*w*", &dims, &wanted, b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6, b + 7, b + 8))
         return NULL;
-    int is_sane = 0 < dims && dims <= MOST_DIMS;
+    int is_sane = 0 < dims && dims <= MOST_DIMS && (wanted == 1 || wanted == 2);
     int64_t groups = is_sane ? b[0].len / (128 * (int64_t)dims) : 0;
     int64_t count = b[6].len / 8, room = b[7].len / 4, pairs = -1;
     if (!is_sane || groups < 1 || count > INT32_MAX)
-        PyErr_SetString(PyExc_ValueError, "There must be a dimension, and a group of nodes.");
+        PyErr_SetString(PyExc_ValueError, "There must be a dimension, a group of nodes, and 1 or 2 words wanted.");
     else if (has_cells(b, dims, groups) && has(b + 4, count * dims * 4, "points") && has(b + 5, count * 8, "moved") &&
              has(b + 6, count * 8, "answers") && has(b + 8, room * 4, "candidates")) {
-        Cells cells = {dims, groups, b[0].buf, b[1].buf, b[2].buf, b[3].buf};
+        Cells cells = {dims, groups, b[0].buf, b[1].buf, b[2].buf, b[3].buf, wanted};
         float *scratch = malloc(((size_t)groups * 528 + 32) * 4); /* bounds of nodes; open leaves, and their bounds */
         if (scratch == NULL)
             PyErr_NoMemory();
@@ -91,16 +92,17 @@ static PyObject *nearest_in_cells(PyObject *self, PyObject *args) {
 static PyObject *nearest_in_coded_cells(PyObject *self, PyObject *args) {
     (void)self;
     Py_ssize_t dims;
+    int wanted;
     float reach;
     Py_buffer b[14];
-    if (!PyArg_ParseTuple(args, "nfy*y*y*y*y*y*y*y*y*y*y*w*w*w*", &dims, &reach, b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6,
+    if (!PyArg_ParseTuple(args, "nify*y*y*y*y*y*y*y*y*y*y*w*w*w*", &dims, &wanted, &reach, b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6,
                           b + 7, b + 8, b + 9, b + 10, b + 11, b + 12, b + 13))
         return NULL;
-    int is_sane = 0 < dims && dims <= 64;
+    int is_sane = 0 < dims && dims <= 64 && (wanted == 1 || wanted == 2);
     int64_t groups = is_sane ? b[0].len / (128 * (int64_t)dims) : 0, nodes = groups * 16, width = (dims + 15) / 16 * 16;
     int64_t count = b[11].len / 8, room = b[12].len / 4, pairs = -1;
     if (!is_sane || groups < 1 || count > INT32_MAX || level == PORTABLE)
-        PyErr_SetString(PyExc_ValueError, "There must be 1 to 64 dimensions, a group of nodes, and AVX2.");
+        PyErr_SetString(PyExc_ValueError, "There must be 1 to 64 dimensions, a group of nodes, 1 or 2 words wanted, and AVX2.");
     else if (has(b, groups * 128 * dims, "nodes") && has(b + 1, groups * 16384 * dims, "places") &&
              has(b + 2, groups * 16384, "words") && has(b + 3, nodes * 256 * ((dims + 3) / 4 * 4), "codes") &&
              has(b + 4, nodes * 1024, "corrections") && has(b + 5, nodes * 1024, "halves") &&
@@ -111,7 +113,7 @@ static PyObject *nearest_in_coded_cells(PyObject *self, PyObject *args) {
         if (scratch == NULL) PyErr_NoMemory();
 #if defined(__x86_64__)
         else {
-            CodedCells coded = {{dims, groups, b[0].buf, NULL, b[1].buf, b[2].buf}, width, b[3].buf, b[4].buf, b[5].buf,
+            CodedCells coded = {{dims, groups, b[0].buf, NULL, b[1].buf, b[2].buf, wanted}, width, b[3].buf, b[4].buf, b[5].buf,
                                 b[6].buf, b[7].buf, b[8].buf, reach};
             Py_BEGIN_ALLOW_THREADS
             pairs = (level == AVX512 ? nearest_in_coded_cells_avx512 : nearest_in_coded_cells_avx2)(
@@ -142,7 +144,7 @@ static PyObject *answer_in_cells(PyObject *self, PyObject *args) {
              has(b + 5, groups * 1024, "leaf biases") && has(b + 6, groups * 16384, "biases") &&
              has_units(b, groups * 4096, width) && has(b + 8, count * dims * 4, "points") &&
              has(b + 9, count * 8, "answers")) {
-        Cells cells = {dims, groups, b[0].buf, b[1].buf, b[2].buf, b[3].buf};
+        Cells cells = {dims, groups, b[0].buf, b[1].buf, b[2].buf, b[3].buf, 1};
         Biases biases = {b[4].buf, b[5].buf, b[6].buf};
         float *scratch = malloc(((size_t)groups * 16 + (size_t)width) * 4);
         if (scratch == NULL)
@@ -163,18 +165,19 @@ static PyObject *answer_in_cells(PyObject *self, PyObject *args) {
 static PyObject *nearest_by_codes(PyObject *self, PyObject *args) {
     (void)self;
     Py_ssize_t dims;
+    int wanted;
     double moved, tolerance;
     Py_buffer b[18];
-    if (!PyArg_ParseTuple(args, "nddy*y*y*y*y*y*y*y*y*y*y*y*y*y*y*w*w*w*", &dims, &moved, &tolerance, b, b + 1, b + 2, b + 3,
+    if (!PyArg_ParseTuple(args, "niddy*y*y*y*y*y*y*y*y*y*y*y*y*y*y*w*w*w*", &dims, &wanted, &moved, &tolerance, b, b + 1, b + 2, b + 3,
                           b + 4, b + 5, b + 6, b + 7, b + 8, b + 9, b + 10, b + 11, b + 12, b + 13, b + 14, b + 15, b + 16,
                           b + 17))
         return NULL;
     /* With more dimensions, sums of products could leave 32 bits. */
-    int is_sane = 0 < dims && dims <= 60000 && b[15].len / 8 <= INT32_MAX;
+    int is_sane = 0 < dims && dims <= 60000 && b[15].len / 8 <= INT32_MAX && (wanted == 1 || wanted == 2);
     int64_t width = is_sane ? (dims + 63) / 64 * 64 : 64, rows = b[6].len / 4, strips = rows / CODES_STRIP, pairs = -2;
     int64_t count = b[15].len / 8, room = b[16].len / 4;
     if (!is_sane || strips < 1 || rows % CODES_STRIP || level == PORTABLE)
-        PyErr_SetString(PyExc_ValueError, "There must be a dimension, full strips, and AVX2.");
+        PyErr_SetString(PyExc_ValueError, "There must be a dimension, full strips, 1 or 2 rows wanted, and AVX2.");
     else if (has(b, rows * width, "codes") && has(b + 1, rows * 4, "corrections") && has(b + 2, strips * 20, "about") &&
              has(b + 3, rows * 4, "errors") && has(b + 4, rows * 4, "sizes") && has(b + 5, rows * 4, "halves") &&
              has(b + 7, dims * width * 4, "rotation") && has(b + 9, count * dims * 8, "points") &&
@@ -189,7 +192,7 @@ static PyObject *nearest_by_codes(PyObject *self, PyObject *args) {
 #if defined(__x86_64__)
         if (is_inside) {
             Codes codes = {dims, width, (dims + 3) / 4, strips, b[0].buf, b[1].buf, b[2].buf, b[3].buf, b[4].buf, b[5].buf,
-                           order, b[7].buf, b[8].buf, moved, tolerance};
+                           order, b[7].buf, b[8].buf, moved, tolerance, wanted};
             const float *lengths = b[13].buf;
             Points points = {b[9].buf, b[10].buf, b[11].buf, b[12].buf, lengths, lengths + count, b[14].buf};
             Py_BEGIN_ALLOW_THREADS

@@ -11,7 +11,8 @@ import pytest
 
 import wordveil as wv
 from wordveil.cli.main import main
-from wordveil.cli.spaces import list_spaces
+from wordveil.cli.spaces import all_mechanisms, list_spaces
+from wordveil.mechanisms import mechanism_names
 
 from .commands import SCRIPT
 
@@ -95,6 +96,20 @@ def test_spaces_of_the_default_vectors(glove: wv.Embedding) -> None:
     assert [(space.source, space.dims) for space in spaces] == [
         ("glove-840b-map10", None), ("glove-840b-300d", 10), ("glove-840b-300d", None),
     ]  # fmt: skip
+
+
+def test_all_mechanisms_are_compared_and_none_that_is_unsafe_is_chosen(
+    vectors: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert set(all_mechanisms(["all"], to_release=False)) == set(mechanism_names())
+    assert set(mechanism_names()) - set(all_mechanisms(["all"], to_release=True)) == {"custext"}
+    assert all_mechanisms(None, to_release=False) == ["mahalanobis"]
+    shown = run(
+        capsys, "frontier", "--mechanisms", "all", "--embedding", vectors, "--lams", "0", "--answers",
+        "nearest", "--epsilons", "2", "--draws", "100", "--word-draws", "2", "--json",
+    )  # fmt: skip
+    compared = {row["mechanism"] for row in json.loads(shown)["rows"]}
+    assert compared == set(mechanism_names()) - {"laplace"}  # that is mahalanobis with λ = 0
 
 
 @pytest.mark.parametrize(

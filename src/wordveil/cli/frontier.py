@@ -115,7 +115,7 @@ def frontier(
     with kept_when_stopped(cache), count_progress("measuring") as watch:
         result = measure_frontier(
             spaces,
-            mechanisms=all_mechanisms(mechanism),
+            mechanisms=all_mechanisms(mechanism, to_release=False),
             lams=parse_numbers(lams, "lams"),
             answers=list_answers(answers),
             attacks=targets,

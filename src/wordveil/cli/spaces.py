@@ -14,7 +14,7 @@ from wordveil.embedding.catalog import DEFAULT_NAME, MAP_NAME
 from wordveil.errors import ParameterError
 from wordveil.evaluation import LabelledTexts, load_labelled
 from wordveil.evaluation.frontier_spaces import Space
-from wordveil.mechanisms import mechanism_names
+from wordveil.mechanisms import mechanism_class, mechanism_names
 from wordveil.mechanisms.answers import ANSWERS
 from wordveil.prior import Prior
 
@@ -59,7 +59,10 @@ SpaceDims = Annotated[
 MechanismNames = Annotated[
     list[str] | None,
     typer.Option(
-        "--mechanism", metavar="NAME|all", help="Which mechanism (default: mahalanobis); may be repeated."
+        "--mechanism",
+        "--mechanisms",
+        metavar="NAME|all",
+        help="Which mechanism (default: mahalanobis); may be repeated.",
     ),
 ]
 Lams = Annotated[str, typer.Option("--lams", metavar="L,L,…", help="Which λ, for mechanisms that have one.")]
@@ -117,17 +120,24 @@ def list_spaces(embeddings: Sequence[str] | None, dims: str | None, usual: Seque
     return spaces
 
 
-def all_mechanisms(names: Sequence[str] | None) -> list[str]:
-    """Return the names of mechanisms; "all" stands for every one that promises something about all words."""
+def all_mechanisms(names: Sequence[str] | None, *, to_release: bool) -> list[str]:
+    """Return the names of mechanisms; "all" stands for every one.
+
+    If a setting to release texts with is looked for, "all" leaves out those that need an unsafe option.
+    """
     chosen: list[str] = []
     for name in names or ("mahalanobis",):
-        chosen += [each for each in mechanism_names() if not _needs_leave(each)] if name == "all" else [name]
+        chosen += _suitable(to_release) if name == "all" else [name]
     return list(dict.fromkeys(chosen))
 
 
-def _needs_leave(name: str) -> bool:
-    """Say whether a mechanism can't be made without an unsafe option."""
-    return name == "custext"
+def _suitable(to_release: bool) -> list[str]:
+    names = mechanism_names()
+    return [
+        name
+        for name in names
+        if not (to_release and any(option.needed for option in mechanism_class(name).options))
+    ]
 
 
 def list_answers(text: str) -> list[Any]:

@@ -171,7 +171,7 @@ def tune(
             max_exponent=max_exponent,
             min_accuracy=min_accuracy,
             min_closeness=min_closeness,
-            mechanisms=all_mechanisms(mechanism),
+            mechanisms=all_mechanisms(mechanism, to_release=True),
             lams=parse_numbers(lams, "lams"),
             answers=list_answers(answers),
             epsilons=None if epsilons is None else parse_numbers(epsilons, "epsilons"),

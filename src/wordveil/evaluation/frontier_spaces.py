@@ -116,7 +116,8 @@ def list_curves(
 ) -> list[Curve]:
     """Return every mechanism in every space, with every λ and every answer if it has these options.
 
-    Laplace is left out where the Mahalanobis mechanism with λ = 0 is there: they are the same.
+    Laplace is left out where the Mahalanobis mechanism with λ = 0 is there: they are the same. A mechanism
+    that needs an unsafe option gets it, because comparing settings releases no text.
 
     Examples
     --------
@@ -136,12 +137,16 @@ def list_curves(
     curves = []
     for space in spaces:
         for name in names:
-            owned = {option.name for option in mechanism_class(name).options}
-            with_lam: list[dict[str, Any]] = [{"lam": float(lam)} for lam in lams] if "lam" in owned else [{}]
-            for options in with_lam:
+            owned = mechanism_class(name).options
+            names_owned = {option.name for option in owned}
+            needed: dict[str, Any] = {option.name: True for option in owned if option.needed}
+            with_lam: list[dict[str, Any]] = [{"lam": float(lam)} for lam in lams if "lam" in names_owned]
+            for options in with_lam or [{}]:
                 # An exponential or truncated mechanism chooses its answers itself.
-                choices = [{"answer": answer} for answer in answers] if "answer" in owned else [{}]
-                curves += [Curve(space, name, options | choice, device) for choice in choices]
+                choices: list[dict[str, Any]] = [{"answer": a} for a in answers if "answer" in names_owned]
+                curves += [
+                    Curve(space, name, options | choice | needed, device) for choice in choices or [{}]
+                ]
     if not curves:
         raise ParameterError("There is nothing to compare: no mechanism, λ or answer was chosen.")
     return curves

@@ -108,6 +108,7 @@ class CusText(PlacedMechanism):
             bool,
             "must be true: nothing is promised about words of different groups",
             default=False,
+            needed=True,
         ),
     )
     paper: ClassVar = (

@@ -37,6 +37,8 @@ class Option:
         The range, including both ends.
     choices : tuple of str
         The allowed values of a str.
+    needed : bool
+        Whether the mechanism can't be made unless this unsafe option is True.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class Option:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
+    needed: bool = False
 
     @property
     def range(self) -> str:

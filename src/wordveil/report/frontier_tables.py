@@ -6,6 +6,7 @@ from typing import Any, Final
 from wordveil.evaluation.frontier_claims import curve_of
 from wordveil.report.grids import Row, values_of
 from wordveil.report.tables import StatTable
+from wordveil.rounding import at_most
 
 __all__ = ["curve_names", "frontier_tables", "full_names", "nearest_to"]
 
@@ -73,6 +74,11 @@ def _number(key: str, decimals: int) -> Callable[[Row], str]:
     return lambda row: "" if row.get(key) is None else f"{row[key]:.{decimals}f}"
 
 
+def _bound(key: str, decimals: int) -> Callable[[Row], str]:
+    """Return the text of a proven upper bound, which is rounded up."""
+    return lambda row: "" if row.get(key) is None else at_most(row[key], decimals)
+
+
 def _table(
     title: str, rows: Sequence[Row], columns: Sequence[Column], note: str, below: Any = ()
 ) -> StatTable:
@@ -92,8 +98,8 @@ def _compared(rows: Sequence[Row], attack: float) -> StatTable:
         ("cosine, content", _number("cosine_content", 2)),
         ("100 nearest, content", _percent("near_100_content")),
         ("cosine, tokens", _number("cosine_tokens", 2)),
-        ("ε·d in meaning", _number("exponent", 1)),
-        ("ε·diameter", _number("exponent_worst", 0)),
+        ("ε·d in meaning", _bound("exponent", 1)),
+        ("ε·diameter", _bound("exponent_worst", 0)),
         ("watched words", _percent("watched")),
         ("from answers", _percent("answers_attack")),
         ("N_w", _number("n_w", 1)),
@@ -161,9 +167,9 @@ def _privacy_table(rows: Sequence[Row]) -> StatTable:
         ("watched above half", lambda row: f"{row['watched_above_half']}"),
         ("N_w", _number("n_w", 1)),
         ("N_w, 95th percentile", _number("n_w_p95", 0)),
-        ("ε·d in meaning", _number("exponent", 1)),
-        ("its 95th percentile", _number("exponent_p95", 1)),
-        ("ε·diameter", _number("exponent_worst", 0)),
+        ("ε·d in meaning", _bound("exponent", 1)),
+        ("its 95th percentile", _bound("exponent_p95", 1)),
+        ("ε·diameter", _bound("exponent_worst", 0)),
     ]
     note = (
         "S is the success of the best guess by someone who sees what the answer is made from (bounds by "

@@ -1,6 +1,7 @@
 """The report of `tune`: the setting that was chosen, the runner-up, what was traded away, what was tried."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from wordveil.evaluation.results import TuningResult
@@ -9,21 +10,22 @@ from wordveil.evaluation.tuning_words import NOT_PRIVATE, setting_name
 from wordveil.report.charts import Chart, Level, Line, Panel
 from wordveil.report.report import Report, make_report
 from wordveil.report.tables import StatTable
+from wordveil.rounding import at_most
 
 __all__ = ["tuning_report"]
 
-_COLUMNS: Final = (
-    ("S", "attack", "{:.1%}"),
-    ("S, content", "attack_content", "{:.1%}"),
-    ("from answers", "answers_attack", "{:.1%}"),
-    ("watched words", "watched", "{:.1%}"),
-    ("stay", "unchanged", "{:.1%}"),
-    ("ε·d in meaning", "exponent", "{:.1f}"),
-    ("ε·diameter", "exponent_worst", "{:.0f}"),
-    ("cosine, content", "cosine_content", "{:.2f}"),
-    ("100 nearest, content", "near_100_content", "{:.1%}"),
-    ("accuracy", "accuracy", "{:.3f}"),
-    ("linked", "linkage", "{:.1%}"),
+_COLUMNS: Final[tuple[tuple[str, str, Callable[[float], str]], ...]] = (
+    ("S", "attack", "{:.1%}".format),
+    ("S, content", "attack_content", "{:.1%}".format),
+    ("from answers", "answers_attack", "{:.1%}".format),
+    ("watched words", "watched", "{:.1%}".format),
+    ("stay", "unchanged", "{:.1%}".format),
+    ("ε·d in meaning", "exponent", at_most),
+    ("ε·diameter", "exponent_worst", partial(at_most, digits=0)),
+    ("cosine, content", "cosine_content", "{:.2f}".format),
+    ("100 nearest, content", "near_100_content", "{:.1%}".format),
+    ("accuracy", "accuracy", "{:.3f}".format),
+    ("linked", "linkage", "{:.1%}".format),
 )
 _MOST_LINES: Final = 6  # more could not be told apart
 
@@ -82,7 +84,7 @@ def _contenders(rows: Sequence[dict[str, Any]]) -> StatTable:
     lines = tuple(
         (
             setting_name(row),
-            *("" if row.get(key) is None else form.format(row[key]) for _, key, form in columns),
+            *("" if row.get(key) is None else show(row[key]) for _, key, show in columns),
         )
         for row in rows
     )

@@ -5,12 +5,11 @@
 A table stands between two comments with its name. Sentences are not changed: read them again afterwards.
 """
 
-import json
 import re
 from pathlib import Path
 from typing import Any, Final
 
-from wordveil.evaluation.results import result_from_dict
+from wordveil.evaluation.results import load_result
 from wordveil.report.frontier_tables import full_names, nearest_to
 
 RESULTS: Final = Path("docs/experiments")
@@ -34,7 +33,7 @@ def main() -> None:
 
 
 def read(name: str) -> list[Row]:
-    return result_from_dict(json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))).rows()
+    return load_result(RESULTS / f"{name}.json").rows()
 
 
 def line(*cells: str) -> str:

@@ -1,12 +1,11 @@
 """Sphinx: Markdown pages, the reference from the docstrings, and a page for each result of an experiment."""
 
-import json
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
 import wordveil
-from wordveil.evaluation.results import result_from_dict
+from wordveil.evaluation.results import load_result
 
 project = "wordveil"
 author = "The Wordveil authors"
@@ -22,7 +21,7 @@ def render_results(app: Sphinx, error: Exception | None) -> None:
     if error is not None or app.builder.format != "html":
         return
     for path in sorted((Path(app.srcdir) / "experiments").glob("*.json")):
-        report = wordveil.make_report(result_from_dict(json.loads(path.read_text(encoding="utf-8"))))
+        report = wordveil.make_report(load_result(path))
         page = Path(app.outdir) / "experiments" / f"{path.stem}.html"
         page.write_text(report.text("html"), encoding="utf-8")
 

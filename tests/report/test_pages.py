@@ -1,13 +1,12 @@
 """Every page of the documentation in a real browser: wide and narrow, light and dark."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from wordveil.evaluation.results import result_from_dict
+from wordveil.evaluation.results import load_result
 from wordveil.report.report import make_report
 
 from .browser import Browser, chromium, open_browser
@@ -57,7 +56,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     for name, path in RESULTS.items():
-        report = make_report(result_from_dict(json.loads(path.read_text(encoding="utf-8"))))
+        report = make_report(load_result(path))
         (folder / f"{name}.html").write_text(report.text("html"), encoding="utf-8")
     return {name: folder / f"{name}.html" for name in RESULTS}
 

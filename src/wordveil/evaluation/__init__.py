@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Result,
         TuningResult,
         UtilityResult,
+        load_result,
         result_from_dict,
     )
     from wordveil.evaluation.settings import Setting, make_grid
@@ -54,6 +55,7 @@ __all__ = [
     "density",
     "frontier",
     "load_labelled",
+    "load_result",
     "make_grid",
     "privacy_sweep",
     "result_from_dict",
@@ -71,7 +73,7 @@ _MODULES: Final = {
     "wordveil.evaluation.privacy_experiment": "privacy_sweep",
     "wordveil.evaluation.results": (
         "DensityResult FrontierResult PaperResult PrivacyResult Result TuningResult UtilityResult "
-        "result_from_dict"
+        "load_result result_from_dict"
     ),
     "wordveil.evaluation.settings": "Setting make_grid",
     "wordveil.evaluation.tuning": "tune",

@@ -1,7 +1,9 @@
 """What the experiments return: plain facts, verdicts and settings, which JSON can hold."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
 from wordveil.errors import FormatError, MissingExtraError
@@ -15,6 +17,7 @@ __all__ = [
     "Result",
     "TuningResult",
     "UtilityResult",
+    "load_result",
     "result_from_dict",
 ]
 
@@ -145,7 +148,7 @@ class FrontierResult(Result):
       (median and 95th percentile), and between any two words.
     - n_w, n_w_p95: the mean and the 95th percentile over words, in percent.
     - cosine_KIND, near_10_KIND, near_100_KIND, unchanged_KIND for tokens, content and uniform words, and
-      constant_… and random_…, the same for the best constant answer and for a random word.
+      the same with `constant_` and `random_` before it, for the best constant answer and a random word.
     - accuracy and linkage if there were labelled texts, with their baselines.
     - undominated, undominated_accuracy: whether no other setting has a smaller S and is as close (as
       accurate).
@@ -200,3 +203,37 @@ def result_from_dict(facts: Mapping[str, Any]) -> Result:
         return known(**values, facts=[dict(row) for row in facts["rows"]], claims=verdicts)
     except (KeyError, TypeError, ValueError):
         raise FormatError("This is not a result of an experiment: it has other keys.") from None
+
+
+def load_result(path: Path | str) -> Result:
+    """Return the result in a JSON file, as a report wrote it.
+
+    The parts of a result of the paper may be names of other files in the same folder, without ".json".
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> result = PrivacyResult("glove", {"draws": 100}, [{"statistic": "N_w", "mean": 1.5}])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "privacy.json")
+    ...     _ = path.write_text(json.dumps(result.to_dict()), encoding="utf-8")
+    ...     load_result(path) == result
+    True
+    """
+    facts = _read_facts(Path(path))
+    if "parts" in facts:
+        facts["parts"] = [
+            _read_facts(Path(path).with_name(f"{part}.json")) if isinstance(part, str) else part
+            for part in facts["parts"]
+        ]
+    return result_from_dict(facts)
+
+
+def _read_facts(path: Path) -> dict[str, Any]:
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        facts = None
+    if not isinstance(facts, dict):
+        raise FormatError(f"{path}: is not a result of an experiment in JSON.")
+    return facts

@@ -138,7 +138,7 @@ class Mechanism(ABC):
 
     @property
     def unsafe(self) -> tuple[str, ...]:
-        """The options that weaken the guarantee and are in effect: their names begin with "unsafe_"."""
+        """The options that weaken the guarantee and are in effect: their names begin with `unsafe_`."""
         names = [option.name for option in self.options if option.name.startswith("unsafe_")]
         return tuple(name for name in names if getattr(self, name, False))
 

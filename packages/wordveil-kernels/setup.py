@@ -16,15 +16,6 @@ HEADERS = (
     "coded_cells.h",
     "answers.h",
 )
-    "kernels.h",
-    "vectors.h",
-    "integers.h",
-    "cells.h",
-    "tile.h",
-    "codes.h",
-    "coded_cells.h",
-    "answers.h",
-)
 
 # There is no stable interface for Python without its global lock; NumPy searches there.
 HAS_LOCK = not sysconfig.get_config_var("Py_GIL_DISABLED")

@@ -84,8 +84,8 @@ def main() -> None:
         command = [sys.executable, "-m", "benchmarks.searching", "--large", big]
         record["large"] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
         print(f"  {record['large']}")
-    draw_scaling(record["scaling"], args.figure)
     args.out.write_text(json.dumps(record, indent=2) + "\n")
+    draw_scaling(record["scaling"], args.figure)
 
 
 def space_of(embedding: wv.Embedding, dims: int) -> wv.Embedding:

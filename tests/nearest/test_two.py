@@ -36,7 +36,9 @@ KINDS: list[Any] = [
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dims", [1, 3, 12, 40])
 @pytest.mark.parametrize("spread", [0.05, 1.0, 30.0])
-def test_they_are_those_of_the_oracle(kind: Callable[[Any], NearestSearch], dims: int, spread: float) -> None:
+def test_they_are_the_two_of_least_distance(
+    kind: Callable[[Any], NearestSearch], dims: int, spread: float
+) -> None:
     rng = np.random.default_rng(dims)
     rows = rng.normal(size=(3000, dims))
     rows[7] = rows[2500]  # of equals, the lower index is first
@@ -52,6 +54,21 @@ def test_they_are_those_of_the_oracle(kind: Callable[[Any], NearestSearch], dims
         np.testing.assert_array_equal(np.stack(result[2:], axis=1), distances[part])
     assert (result.first[0], result.second[0]) == (7, 2500)
     assert (result.first[1], result.second[1]) == (100, 101)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("count", [17, 257, 1025])
+@pytest.mark.parametrize("dims", [2, 5])
+def test_a_last_leaf_or_node_with_a_single_row(
+    kind: Callable[[Any], NearestSearch], count: int, dims: int
+) -> None:
+    """A point that begins in it knows only one row at first."""
+    rng = np.random.default_rng(count)
+    rows = rng.normal(size=(count, dims))
+    points = np.concatenate((rows, rows, rows)) + 0.05 * rng.normal(size=(3 * count, dims))
+    result = TwoNearest(kind(rows), TableOfTwo(rows)).find(points)
+    first, second, _ = oracle(points, rows)
+    np.testing.assert_array_equal(np.stack(result[:2]), np.stack((first, second)))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -6,8 +6,11 @@ Every measurement draws the same words and directions at all settings, which are
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
 
 from wordveil.embedding import Embedding, load_parent
 from wordveil.evaluation.classifiers import Classifier
@@ -112,14 +115,16 @@ class Measurer:
     def measure(self, probe: str, mechanism: Mechanism, effort: Effort) -> Facts:
         """Return the facts of one of the probes: "attack", "content", "answers", "watched" and so on."""
         key = self._key(probe, mechanism, effort)
-        name = repr(key) if key is not None else f"{probe} {effort} {id(mechanism)}"
+        if key is None:
+            return PROBES[probe](self, mechanism, effort)
+        name = repr(key)
         if name in self._known:
             return self._known[name]
         cache = self._private_cache if probe in PRIVATE else self._public_cache
-        facts = cache.load_facts(key) if cache is not None and key is not None else None
+        facts = None if cache is None else cache.load_facts(key)
         if facts is None:
             facts = PROBES[probe](self, mechanism, effort)
-            if cache is not None and key is not None:
+            if cache is not None:
                 cache.save_facts(key, facts)
         self._known[name] = facts
         return facts
@@ -130,14 +135,15 @@ class Measurer:
         if not code:
             return None
         setting: Mapping[str, Any] = mechanism.setting()
-        # The noisy vector does not depend on the answer.
-        if probe in ("attack", "content") and isinstance(mechanism.valid_channel(), AdditiveChannel):
+        # The noisy vector does not depend on the answer. A subclass of the channel may see something else.
+        if probe in ("attack", "content") and type(mechanism.valid_channel()) is AdditiveChannel:
             setting = {name: value for name, value in setting.items() if name not in _OF_ANSWERS}
             setting["mechanism"], code = "additive", ""
         key: dict[str, Any] = {
             "probe": probe,
             "setting": setting,
             "code": code,
+            "versions": [version("wordveil"), np.__version__],
             "vectors": mechanism.embedding.fingerprint,
             "prior": self.prior(mechanism.embedding).fingerprint,
             "effort": [effort.draws, effort.word_draws, effort.seed],

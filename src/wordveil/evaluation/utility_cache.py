@@ -9,6 +9,7 @@ import json
 import secrets
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,6 +57,7 @@ class ScoreCache:
         self._folder, self._size = folder, size
         self._key = _key_of(folder / "key")
         digest = self._digest()
+        digest.update(f"{version('wordveil')} {np.__version__} ".encode())
         for text in texts:
             data = text.encode("utf-8", "surrogatepass")
             digest.update(len(data).to_bytes(8, "little"))

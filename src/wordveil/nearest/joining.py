@@ -102,8 +102,8 @@ class JoinedSearch:
         if calls.process != os.getpid():  # what was under way before a fork never ends here
             calls = self._calls = _Calls()
         request = _Request(points, norms)
-        calls.begin(request)
         try:
+            calls.begin(request)
             if not request.leads:
                 request.turn.acquire(timeout=_LONGEST_WAIT)
             if request.answers is not None:

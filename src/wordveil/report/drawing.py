@@ -87,7 +87,7 @@ def chart_png(chart: Chart) -> bytes:
 def svg_of(figure: Any, title: str | None = None) -> str:
     """Return any figure as SVG, without the date."""
     out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None, "Title": title})
+    figure.savefig(out, format="svg", metadata={"Date": None} | ({} if title is None else {"Title": title}))
     return out.getvalue()
 
 

@@ -8,6 +8,7 @@
 #include "kernels.h"
 #include "vectors.h"
 
+#include <float.h>
 #include <math.h>
 
 #define KEPT 512
@@ -49,9 +50,12 @@ typedef struct {
     float negated[KEPT]; /* the squares of their distances */
 } Candidates;
 
+/* The limit is finite from the start: an infinite one would let in a node whose bound was set to infinity because it
+ * has been looked into, and count its words twice. */
 static inline void clear(Candidates *kept, int wanted) {
     kept->wanted = wanted;
-    kept->first = kept->best = kept->most = INFINITY;
+    kept->first = kept->best = INFINITY;
+    kept->most = FLT_MAX;
     kept->count = kept->overflowed = 0;
 }
 

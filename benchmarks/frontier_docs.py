@@ -1,11 +1,10 @@
-"""Writes the results of `wordveil frontier` under docs/experiments/ into the tables of docs/frontier.md.
+"""Writes the results of `wordveil frontier` under docs/experiments/ into docs/frontier.md and docs/family.md.
 
     python -m benchmarks.frontier_docs
 
 A table stands between two comments with its name. Sentences are not changed: read them again afterwards.
 """
 
-import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,23 +12,28 @@ from wordveil.evaluation.results import load_result
 from wordveil.report.frontier_tables import full_names, nearest_to
 
 RESULTS: Final = Path("docs/experiments")
-PAGE: Final = Path("docs/frontier.md")
-TEXTS: Final = {"sms": "SMS", "tweets": "tweets"}
+# The names of the tables by page, and the results that they are made of.
+PAGES: Final = {
+    Path("docs/frontier.md"): {"sms": "frontier-sms", "tweets": "frontier-tweets"},
+    Path("docs/family.md"): {"sms": "family-sms", "tweets": "family-tweets"},
+}
 
 Row = dict[str, Any]
 
 
 def main() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    tables = {"words": words_table(read("frontier-glove"))}
-    tables |= {name: texts_table(name) for name in TEXTS}
-    for name, lines in tables.items():
-        marks = rf"(<!-- {name} -->\n\n).*?(\n\n<!-- end of {name} -->)"
-        block = "\n".join(lines)
-        text, count = re.subn(marks, lambda match: match[1] + block + match[2], text, flags=re.DOTALL)  # noqa: B023  # called at once
-        assert count == 1, name
-    PAGE.write_text(text, encoding="utf-8")
-    print(PAGE)
+    for page, results in PAGES.items():
+        tables = {name: texts_table(read(result)) for name, result in results.items()}
+        if page.stem == "frontier":
+            tables["words"] = words_table(read("frontier-glove"))
+        text = page.read_text(encoding="utf-8")
+        for name, lines in tables.items():
+            before, start, rest = text.partition(f"<!-- {name} -->\n")
+            _, end, after = rest.partition(f"<!-- end of {name} -->")
+            assert start and end, name
+            text = "\n".join((before + start, *lines, "", end + after))
+        page.write_text(text, encoding="utf-8")
+        print(page)
 
 
 def read(name: str) -> list[Row]:
@@ -61,24 +65,17 @@ def words_table(rows: list[Row]) -> list[str]:
     return lines
 
 
-def texts_table(data: str) -> list[str]:
+def texts_table(rows: list[Row]) -> list[str]:
     header = "setting", "ε", "S", "accuracy (95% interval)", "linked"
     lines = [line(*header), line(*["---"] * len(header)).replace(" ", "")]
-    for name in (f"frontier-{data}", f"frontier-{data}-nearest"):
-        rows = read(name)
-        for label, row in zip(full_names(rows), rows, strict=True):
-            answer = row["answer"]
-            full = label if label.endswith(answer) else f"{label}, {answer}"
-            interval = f"{row['accuracy']:.3f} ({row['accuracy_low']:.3f} to {row['accuracy_high']:.3f})"
-            lines.append(
-                line(full, f"{row['epsilon']:g}", f"{row['attack']:.1%}", interval, f"{row['linkage']:.1%}")
-            )
+    for label, row in zip(full_names(rows), rows, strict=True):
+        interval = f"{row['accuracy']:.3f} ({row['accuracy_low']:.3f} to {row['accuracy_high']:.3f})"
+        cells = f"{row['epsilon']:g}", f"{row['attack']:.1%}", interval, f"{row['linkage']:.1%}"
+        lines.append(line(label, *cells))
     first = rows[0]
     lines.append(line("unperturbed text", "", "", f"{first['accuracy_unperturbed']:.3f}", ""))
-    by_length = f"{first['linkage_by_length']:.1%}"
-    lines.append(
-        line("most frequent label; length alone", "", "", f"{first['accuracy_majority']:.3f}", by_length)
-    )
+    nulls = f"{first['accuracy_majority']:.3f}", f"{first['linkage_by_length']:.1%}"
+    lines.append(line("most frequent label; length alone", "", "", *nulls))
     return lines
 
 

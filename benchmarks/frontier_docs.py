@@ -30,7 +30,7 @@ def main() -> None:
         for name, lines in tables.items():
             before, start, rest = text.partition(f"<!-- {name} -->\n")
             _, end, after = rest.partition(f"<!-- end of {name} -->")
-            assert start and end, name
+            assert "" not in (start, end), name
             text = "\n".join((before + start, *lines, "", end + after))
         page.write_text(text, encoding="utf-8")
         print(page)

@@ -20,8 +20,8 @@ __all__ = [
 
 
 _NO_PROTECTION: Final = math.log(10.0) * 300.0  # odds of 10^300 to 1: a number that nobody reads
-# An exponent of 1e200 stands for "nothing is promised". So do multiples of it, and a quantile that is interpolated
-# between it and an exponent that is promised, by a weight that may be as small as a rounding error.
+# An exponent of 1e200 stands for "nothing is promised". So do multiples of it, and a quantile that is
+# interpolated between it and an exponent that is promised, by a weight as small as a rounding error.
 _UNCOVERED: Final = 1e150
 
 

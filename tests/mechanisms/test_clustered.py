@@ -163,7 +163,7 @@ class TwiceEpsilon(Clustered):
         return 2.0 * self.epsilon
 
     @property
-    def guarantee(self) -> WithinGuarantee:  # type: ignore[override]
+    def guarantee(self) -> WithinGuarantee:
         return WithinGuarantee(2.0 * self.epsilon, self.shapes, self.embedding)
 
 

@@ -66,7 +66,7 @@ def by_formula(mechanism: Vickrey, seen: NDArray[np.float64]) -> NDArray[np.int6
     first, second = np.argsort(distances, axis=1)[:, :2].T
     d1, d2 = np.sort(distances, axis=1)[:, :2].T
     near, far = mechanism.t * d1, (1.0 - mechanism.t) * d2
-    return np.where(seen[:, -1] < far / (near + far), first, second)
+    return np.asarray(np.where(seen[:, -1] < far / (near + far), first, second))
 
 
 def test_a_call_leaves_the_threads_of_others_alone(embedding: wv.Embedding) -> None:

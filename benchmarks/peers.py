@@ -7,6 +7,9 @@ own process. Loading is not measured, and the time is the best of the repetition
 library may use all the cores that this process may use. The peers get one word at a time, which is all that
 mldp-text takes and fastest for pypantera; wordveil is measured in the same way, and with a batch. A peer that
 can't be installed or run gets a row that says why, and the exit code is 1.
+
+Only the Mahalanobis mechanism is compared. docs/family.md says where TEM, Vickrey and CusText of pypantera
+differ from their formulas: their times would be those of something else.
 """
 
 import argparse

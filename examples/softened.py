@@ -21,7 +21,6 @@ class Softened(wv.Mechanism):
 
     options: ClassVar = (wv.Option("sharpness", float, "s; 0 is uniform", default=1.0, low=0.0, high=1.0),)
     paper: ClassVar = "McSherry and Talwar (2007): Mechanism Design via Differential Privacy"
-
     embedding: wv.Embedding
     epsilon: float
     sharpness: float = 1.0
@@ -41,8 +40,9 @@ class Softened(wv.Mechanism):
 
     def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
         points = np.vstack((self.embedding.vectors, self.embedding.centroid))  # row -1 is the centroid
-        answers = np.empty_like(ids)
-        for i, word_id in enumerate(ids):
-            scores = -self.epsilon / 2 * self.sharpness * cdist(points[[word_id]], points[:-1])
-            answers[i] = (scores + stream.gumbels(scores.shape)).argmax()  # argmax with Gumbel noise: a draw
-        return answers
+        rate = -self.epsilon / 2 * self.sharpness
+        scores = (rate * cdist(points[[word_id]], points[:-1])[0] for word_id in ids)
+        return np.array([(row + stream.gumbels(row.shape)).argmax() for row in scores], dtype=np.int64)
+
+
+wv.register_mechanism(Softened)

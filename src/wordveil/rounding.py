@@ -20,7 +20,9 @@ __all__ = [
 
 
 _NO_PROTECTION: Final = math.log(10.0) * 300.0  # odds of 10^300 to 1: a number that nobody reads
-_UNCOVERED: Final = 1e200  # an exponent that stands for "nothing is promised", and multiples of it
+# An exponent of 1e200 stands for "nothing is promised". So do multiples of it, and a quantile that is
+# interpolated between it and an exponent that is promised, by a weight as small as a rounding error.
+_UNCOVERED: Final = 1e150
 
 
 def at_most(number: float, digits: int = 1) -> str:
@@ -28,8 +30,8 @@ def at_most(number: float, digits: int = 1) -> str:
 
     Examples
     --------
-    >>> at_most(142.726), at_most(1234.01, 0), at_most(1.0014, 2), at_most(2.5)
-    ('142.8', '1,235', '1.01', '2.5')
+    >>> at_most(142.726), at_most(1234.01, 0), at_most(1.0014, 2), at_most(2.5), at_most(5e199)
+    ('142.8', '1,235', '1.01', '2.5', '∞')
     """
     return _rounded(number, digits, ROUND_CEILING)
 

@@ -23,6 +23,9 @@ FAMILY: dict[str, dict[str, Any]] = {
 }
 
 
+LABELLED = "message,label\n" + "book a flight,ham\ntea at noon please,spam\n" * 12
+
+
 @pytest.fixture(params=FAMILY)
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
@@ -68,6 +71,55 @@ def test_calibrate(
     facts = json.loads(capsys.readouterr().out)
     assert facts["setting"]["mechanism"] == name
     assert facts["reached"]["share"] == pytest.approx(float(goal[1]), abs=0.02)
+
+
+QUICK = ["--draws", "100", "--json"]
+
+
+def test_experiment_privacy(name: str, setting: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["experiment", "privacy", "--epsilons", "2,8", "--draws", "5", "--words", "all", "--json"]
+    assert main([*command, *setting]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {(row["mechanism"], row["epsilon"]) for row in rows} == {(name, 2.0), (name, 8.0)}
+    unchanged = {row["epsilon"]: row["mean"] for row in rows if row["statistic"] == "N_w"}
+    assert 0.0 <= unchanged[2.0] < unchanged[8.0] <= 100.0  # in a hundred draws
+
+
+def test_experiment_utility(
+    name: str, setting: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "texts.csv").write_text(LABELLED)
+    texts = [
+        "texts.csv",
+        "--text",
+        "message",
+        "--label",
+        "label",
+        "--positive",
+        "spam",
+        "--classifier",
+        "bow",
+    ]
+    command = ["experiment", "utility", *texts, "--epsilons", "2,1000", "--repetitions", "2", "--json"]
+    assert main([*command, *setting]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    private = [row for row in rows if row["mechanism"] == name]
+    assert {row["epsilon"] for row in private} == {2.0, 1000.0}
+
+
+def test_frontier(name: str, vectors: str, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["frontier", "--mechanism", name, "--embedding", vectors, "--lams", "0,1"]
+    assert main([*command, "--epsilons", "1,4", "--word-draws", "2", *QUICK]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {(row["mechanism"], row["epsilon"]) for row in rows} == {(name, 1.0), (name, 4.0)}
+
+
+def test_tune(name: str, vectors: str, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["tune", "--max-attack", "0.7", "--mechanism", name, "--embedding", vectors, "--lams", "0"]
+    assert main([*command, *QUICK]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["kind"] == "tuning"
+    assert {row["mechanism"] for row in facts["rows"]} == {name}
 
 
 def test_mechanisms(name: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,3 +110,13 @@ def test_files_and_the_ledger(mechanism: CusText, tmp_path: Path) -> None:
                 again=again,
             )
     assert ledger.entries()[0].setting["unsafe"] == ["unsafe_no_uniform_guarantee"]
+
+
+@pytest.mark.parametrize("count", [211, 212, 230, 405])
+def test_no_number_of_200_digits_is_printed(count: int) -> None:
+    """With 211 words and k = 10, the 5% quantile is halfway between a promise and none."""
+    vectors = np.random.default_rng(2).normal(size=(count, 3))
+    embedding = wv.Embedding([f"w{i}" for i in range(count)], vectors, public=True)
+    mechanism = CusText(embedding, 2.0, k=10, unsafe_no_uniform_guarantee=True)
+    assert max(len(line) for line in str(mechanism.guarantee).splitlines()) < 130
+    assert "∞" in str(mechanism.guarantee)

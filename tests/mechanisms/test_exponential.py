@@ -8,10 +8,12 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 import wordveil as wv
-from wordveil.attacker import guess_rate
+from wordveil.attacker import best_guesses, guess_rate
 from wordveil.mechanisms import Exponential, TruncatedExponential, answer_channel
 from wordveil.mechanisms.answer_channel import all_log_normalisers
-from wordveil.mechanisms.white import white_of
+from wordveil.mechanisms.exponential_law import ExponentialLaw
+from wordveil.nearest import threads
+from wordveil.nearest.threads import threads_here
 from wordveil.prior import default_prior
 
 EPSILON = 1.7
@@ -130,16 +132,22 @@ def test_large_vocabularies_have_no_closed_form(monkeypatch: pytest.MonkeyPatch)
     assert Exponential(random_words(80, 3), 4.0).channel() is None
 
 
-def test_the_distance_to_the_nearest_other_word() -> None:
-    embedding = random_words(700, 4)
-    white = white_of(embedding, wv.Metric.from_embedding(embedding, 1.0))
-    distances = cdist(white.places, white.places[:-1])
-    np.fill_diagonal(distances, np.inf)
-    ids = np.arange(-1, 700)
-    np.testing.assert_allclose(white.to_nearest_other(ids), distances[ids].min(axis=1), rtol=1e-12)
-    measured = np.stack([white.distances(np.full(700, i), np.arange(700)) for i in range(50)])
-    measured[np.arange(50), np.arange(50)] = np.inf
-    assert (measured >= white.to_nearest_other(np.arange(50))[:, None]).all()  # exactly: no slack
+def test_the_normalisers_are_summed_before_threads_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inside of `in_row_blocks`, a sum over all pairs of words would have one core."""
+    allowed = []
+
+    def observed(law: ExponentialLaw) -> NDArray[np.float64]:
+        allowed.append(threads_here())
+        return all_log_normalisers(law)
+
+    monkeypatch.setattr(answer_channel, "all_log_normalisers", observed)
+    monkeypatch.setattr(threads, "all_cores", lambda: 2)
+    mechanism = Exponential(random_words(80, 3, seed=11), 4.0)
+    guess_rate(mechanism, default_prior(mechanism.embedding), draws=100)
+    other = Exponential(mechanism.embedding, 5.0).channel()
+    assert other is not None
+    best_guesses(other, other.of_answers(np.arange(80)), 81, [None])
+    assert allowed == [2, 2]
 
 
 def test_two_words_with_one_vector() -> None:

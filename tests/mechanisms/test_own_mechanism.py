@@ -15,6 +15,7 @@ import pytest
 import scipy.stats
 
 import wordveil as wv
+from wordveil.mechanisms import registry
 from wordveil.runs import run as run_module
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -23,12 +24,13 @@ ROWS = 4000
 
 @pytest.fixture
 def own(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The class of the example, importable here and in every child process."""
+    """The class of the example, importable here and in every child process; registered for one test."""
+    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
     monkeypatch.syspath_prepend(EXAMPLES)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(EXAMPLES), os.environ.get("PYTHONPATH", "")]))
     import softened
 
-    return softened.Softened
+    return wv.register_mechanism(softened.Softened)  # as it did itself, if an earlier test imported it
 
 
 def write_rows(path: Path) -> Path:

@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import wordveil as wv
 from wordveil.attacker import guess_rate
@@ -47,15 +50,39 @@ def test_the_choice_follows_its_formula(embedding: wv.Embedding, t: float) -> No
     assert abs((answers == first).mean() - share) < 6.0 * np.sqrt(share * (1.0 - share) / 100_000)
 
 
-def test_the_answer_does_not_depend_on_the_word_beside_the_point(embedding: wv.Embedding) -> None:
-    """Two inputs with one noisy point have one answer: w is no special candidate."""
-    mechanism = Vickrey(embedding, 3.0, t=0.6)
-    points = mechanism._noisy_points(np.arange(100), wv.insecure_stream(2))
-    uniforms = wv.insecure_stream(3).uniforms((100,))
-    channel = mechanism.channel()
-    seen = np.column_stack((points, uniforms))
-    np.testing.assert_array_equal(channel.answers(seen), mechanism._chosen(points, uniforms))
-    assert (channel.answers(seen) == np.arange(100)).any()  # w itself can be the answer
+def test_the_answer_is_a_function_of_the_noisy_point(embedding: wv.Embedding) -> None:
+    """`perturb_ids` gives the answers that follow from the points and numbers of its stream: w is nowhere else."""
+    mechanism, ids = Vickrey(embedding, 3.0, t=0.6), np.random.default_rng(1).integers(-1, 200, 6000)
+    stream = wv.insecure_stream(2)
+    seen = np.column_stack((mechanism._noisy_points(ids, stream), stream.uniforms((len(ids),))))
+    answers = mechanism.perturb_ids(ids, stream=wv.insecure_stream(2))
+    np.testing.assert_array_equal(answers, by_formula(mechanism, seen))
+    np.testing.assert_array_equal(answers, mechanism.channel().answers(seen))
+    assert (answers == ids).any()  # w itself can be the answer
+
+
+def by_formula(mechanism: Vickrey, seen: NDArray[np.float64]) -> NDArray[np.int64]:
+    distances = cdist(seen[:, :-1], mechanism._places[:-1])
+    first, second = np.argsort(distances, axis=1)[:, :2].T
+    d1, d2 = np.sort(distances, axis=1)[:, :2].T
+    near, far = mechanism.t * d1, (1.0 - mechanism.t) * d2
+    return np.asarray(np.where(seen[:, -1] < far / (near + far), first, second))
+
+
+def test_a_call_leaves_the_threads_of_others_alone(embedding: wv.Embedding) -> None:
+    """A limit of BLAS is one of the whole process: calls that overlap would restore each other's."""
+    inside = []
+
+    class Watched(Vickrey):
+        def _chosen(self, points: NDArray[np.float64], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+            inside.append(threadpool_info())
+            return super()._chosen(points, uniforms)
+
+    with threadpool_limits(3, user_api="blas"):
+        before = threadpool_info()
+        Watched(embedding, 3.0).perturb_ids(np.zeros(5000, np.int64))
+    assert len(inside) == 3
+    assert all(info == before for info in inside)
 
 
 def test_the_attacker_sees_as_much_as_with_the_nearest_word(embedding: wv.Embedding) -> None:

@@ -1,9 +1,11 @@
 """The clustered mechanism as a black box in 1, 2 and 3 dimensions: its bound holds, and mistakes break it.
 
-Seen is the pair of the region and the answer: whatever is promised holds for it, since it is a function of the
-region and the noisy point. Words are on two crossing lines, one region each; or, in one dimension and where most of
-ε is for the choice of a region, on one line with a region for each side. n = 200,000 draws per word. The first half chooses, for each pair of words, what is seen with
-the largest log-ratio; the second half gives Clopper-Pearson bounds. Level: 1e-6 for all pairs together.
+What is seen is the answer of `perturb_ids`; or the pair of the region and the answer, for which the promise holds
+too, since it is a function of the region and the noisy point. The pairs come from the parts of the mechanism, and
+`perturb_ids` is shown to be the same function of the stream. Words are on two crossing lines, one region each; or, in
+one dimension and where most of ε is for the choice of a region, on one line with a region for each side. n = 200,000
+draws per word. The first half chooses, for each pair of words, what is seen with the largest log-ratio; the second
+half gives Clopper-Pearson bounds. Level: 1e-6 for all pairs together.
 
 Power: a bound on a log-ratio is within about 0.2 of the truth where something is seen 200 times in 100,000; the
 mistakes below exceed the bound by 0.4 or more.
@@ -104,14 +106,36 @@ def not_halved(mechanism: Clustered, ids: Ints, stream: wv.Stream) -> Ints:
     return pair(mechanism, ids, chosen, chosen, stream)
 
 
-def excess(choose: Choose, dim: int, epsilon: float, share: float) -> tuple[float, float]:
-    """Return the worst certain excess over the bound, and the largest share of it that is surely reached."""
+def public(mechanism: Clustered, ids: Ints, stream: wv.Stream) -> Ints:
+    """The answers alone, as a user has them."""
+    return mechanism.perturb_ids(ids, stream=stream)
+
+
+class OwnNoise(Clustered):
+    """The noise of the word's own region, as a whole mechanism."""
+
+    def _perturb(self, ids: Ints, stream: wv.Stream) -> Ints:
+        self._chosen_regions(ids, stream)
+        own = self.shapes.labels[ids]
+        return self._answers(own, self._noisy_points(ids, own, stream))
+
+
+def prepared(kind: type[Clustered], dim: int, epsilon: float, share: float) -> tuple[Clustered, list[Floats]]:
+    """Return a mechanism with regions by their definition, and A_r of each."""
     embedding, labels = words(dim, sides=dim == 1 or share > 0.5)
-    mechanism = Clustered(embedding, epsilon, 1.0, 2, share)
+    mechanism = kind(embedding, epsilon, 1.0, 2, share)
     shapes, matrices = regions(embedding, labels, 1.0)
     object.__setattr__(mechanism, "shapes", shapes)
-    allowed = bounds(embedding, matrices, share * epsilon, (1.0 - share) * epsilon)
-    count, half = len(embedding), DRAWS // 2
+    return mechanism, matrices
+
+
+def excess(
+    choose: Choose, dim: int, epsilon: float, share: float, kind: type[Clustered] = Clustered
+) -> tuple[float, float]:
+    """Return the worst certain excess over the bound, and the largest share of it that is surely reached."""
+    mechanism, matrices = prepared(kind, dim, epsilon, share)
+    allowed = bounds(mechanism.embedding, matrices, share * epsilon, (1.0 - share) * epsilon)
+    count, half = len(mechanism.embedding), DRAWS // 2
     tallies = np.zeros((2, count, 2 * count))
     for part in range(2):
         stream = wv.insecure_stream(part)
@@ -134,12 +158,34 @@ def excess(choose: Choose, dim: int, epsilon: float, share: float) -> tuple[floa
     return worst, reached
 
 
+@pytest.mark.parametrize(
+    ("choose", "share", "least"), [(right, 0.2, 0.4), (right, 0.9, 0.4), (public, 0.2, 0.3)]
+)
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_the_bound_holds(choose: Choose, dim: int, share: float, least: float) -> None:
+    worst, reached = excess(choose, dim, 1.5, share)
+    assert worst <= 0.0
+    assert reached > least  # it is no empty promise
+
+
+def same_answers(mechanism: Clustered) -> bool:
+    """Say whether perturb_ids gives the answers of its parts, draw by draw."""
+    count = len(mechanism.embedding)
+    ids = np.random.default_rng(1).integers(-1, count, 20_000)
+    answers = right(mechanism, ids, wv.insecure_stream(8)) % count
+    return np.array_equal(mechanism.perturb_ids(ids, stream=wv.insecure_stream(8)), answers)
+
+
 @pytest.mark.parametrize("share", [0.2, 0.9])
 @pytest.mark.parametrize("dim", [1, 2, 3])
-def test_the_bound_holds(dim: int, share: float) -> None:
-    worst, reached = excess(right, dim, 1.5, share)
-    assert worst <= 0.0
-    assert reached > 0.4  # it is no empty promise
+def test_perturb_ids_is_the_pipeline_of_these_tests(dim: int, share: float) -> None:
+    assert same_answers(prepared(Clustered, dim, 1.5, share)[0])
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_mistake_in_perturb_ids_itself_is_seen(dim: int) -> None:
+    assert not same_answers(prepared(OwnNoise, dim, 1.5, 0.2)[0])
+    assert excess(public, dim, 1.5, 0.2, OwnNoise)[0] > 0.0
 
 
 @pytest.mark.parametrize(

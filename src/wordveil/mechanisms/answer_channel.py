@@ -51,7 +51,6 @@ class AnswerChannel(Channel):
         white = self._law.white
         self._centred = white.places - white.places[-1]
 
-    @property
     def _log_normalisers(self) -> Floats:
         mechanism = self._mechanism
         setting = json.dumps(mechanism.setting(), sort_keys=True)
@@ -66,13 +65,14 @@ class AnswerChannel(Channel):
 
     def observe(self, ids: Ints, stream: Stream) -> Ints:
         """Return an answer for each word id."""
+        self._log_normalisers()  # here, where all cores are free: likelihoods are computed in threads
         return self._law.draw(ids, stream)
 
     def log_likelihoods(self, seen: Ints, words: slice) -> Floats:
         """Return log Pr[u | w] for each answer u and each word w of a slice."""
         squares = squared_distances(self._centred[seen], self._centred[words])
         distances = np.minimum(np.sqrt(squares, out=squares), self._law.reach)
-        return np.asarray(-self._law.rate * distances - self._log_normalisers[words])
+        return np.asarray(-self._law.rate * distances - self._log_normalisers()[words])
 
     def answers(self, seen: Ints) -> Ints:
         """Return what is seen: the answers themselves."""
@@ -80,6 +80,7 @@ class AnswerChannel(Channel):
 
     def of_answers(self, answers: Ints) -> Ints:
         """Return the answers."""
+        self._log_normalisers()  # as in `observe`
         return answers
 
 

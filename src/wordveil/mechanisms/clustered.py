@@ -111,7 +111,7 @@ class Clustered(PlacedMechanism):
         count = check_whole(self.regions, "regions", owner, 1, _MOST_REGIONS)
         if not isinstance(self.unsafe_within, bool):
             raise parameter_error("unsafe_within", owner, "be true or false", self.unsafe_within)
-        shapes = regions_of(self.embedding, count, self.lam)
+        shapes = regions_of(self.embedding, self.metric, count)
         for name, value in {"share": share, "regions": count, "shapes": shapes}.items():
             object.__setattr__(self, name, value)
         if self.unsafe_within:

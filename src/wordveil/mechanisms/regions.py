@@ -15,6 +15,7 @@ from wordveil.cache import Arrays, cached_about
 from wordveil.embedding import Embedding
 from wordveil.embedding.arrays import locked
 from wordveil.mechanisms.places import places_of
+from wordveil.metric import Metric
 from wordveil.shared import PerEmbedding
 
 __all__ = ["LEAST_SCALE", "Regions", "regions_of"]
@@ -84,28 +85,31 @@ class Regions:
         return np.flatnonzero(self.labels[:-1] == region)
 
 
-def regions_of(embedding: Embedding, count: int, lam: float) -> Regions:
+def regions_of(embedding: Embedding, metric: Metric, count: int) -> Regions:
     """Return that many regions of an embedding; computed once, and kept in the user's cache if they may be.
+
+    The metric, which was made from the embedding, has λ and the eigenbasis that all numbers are in.
 
     Examples
     --------
     >>> from wordveil.embedding import load_embedding
-    >>> regions = regions_of(load_embedding().project(5), 8, 1.0)
+    >>> emb = load_embedding().project(5)
+    >>> regions = regions_of(emb, Metric.from_embedding(emb, 1.0), 8)
     >>> len(regions), int(np.bincount(regions.labels[:-1]).sum())
     (8, 33752)
     """
 
     def compute() -> Arrays:
-        return _computed(places_of(embedding), embedding.spectrum.eigenvalues, count, lam)
+        return _computed(places_of(embedding), metric, count)
 
     def prepared() -> Regions:
-        key = {"regions": count, "lam": lam, "seed": _SEED, "floor": LEAST_SCALE}
+        key = {"regions": count, "metric": metric.fingerprint.hex(), "seed": _SEED, "floor": LEAST_SCALE}
         return Regions(**cached_about(embedding, "regions", key, compute))
 
-    return _regions.get(embedding, (count, lam), prepared)
+    return _regions.get(embedding, (count, metric.fingerprint), prepared)
 
 
-def _computed(places: Floats, eigenvalues: Floats, count: int, lam: float) -> Arrays:
+def _computed(places: Floats, metric: Metric, count: int) -> Arrays:
     rows = places[:-1]
     labels, centres = _clusters(rows, min(count, len(rows)))
     dim = rows.shape[1]
@@ -116,8 +120,8 @@ def _computed(places: Floats, eigenvalues: Floats, count: int, lam: float) -> Ar
         trace = float(np.trace(scatter))
         own = scatter * (dim / trace) if trace > 0.0 else np.eye(dim)
         weight = len(members) / (len(members) + dim) if trace > 0.0 else 0.0
-        sigma = weight * own + (1.0 - weight) * np.diag(eigenvalues)
-        values, vectors = np.linalg.eigh(lam * sigma + (1.0 - lam) * np.eye(dim))
+        sigma = weight * own + (1.0 - weight) * np.diag(metric.eigenvalues)
+        values, vectors = np.linalg.eigh(metric.lam * sigma + (1.0 - metric.lam) * np.eye(dim))
         scales[region], axes[region] = np.maximum(values, LEAST_SCALE), vectors
     home = _nearest_centres(places[-1:], centres)
     return {

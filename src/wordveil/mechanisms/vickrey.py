@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from wordveil.embedding import Embedding
 from wordveil.errors import check_real
@@ -122,8 +121,7 @@ class Vickrey(Mahalanobis):
             work()
             return answers
         self._two.find(self._places[:1])  # prepared once, not by each thread
-        with threadpool_limits(1, user_api="blas"):  # else threads would wait for each other's
-            in_threads(work, -(-len(ids) // _BLOCK))
+        in_threads(work, -(-len(ids) // _BLOCK))
         return answers
 
     def channel(self) -> "VickreyChannel":

@@ -1,6 +1,7 @@
 """The words where a metric is Euclidean, and how far each is from its nearest other word."""
 
 import threading
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -10,13 +11,15 @@ from wordveil.embedding import Embedding
 from wordveil.embedding.arrays import locked
 from wordveil.mechanisms.places import places_of
 from wordveil.metric import Metric
+from wordveil.nearest import AutomaticSearch
 from wordveil.nearest.search import canonical_distances, in_pairs
-from wordveil.nearest.single import SingleSearch
+from wordveil.nearest.threads import in_threads
+from wordveil.nearest.two import TableOfTwo, TwoNearest
 from wordveil.shared import PerEmbedding
 
 __all__ = ["White", "white_of"]
 
-_BLOCK: Final = 64  # words at a time: a table of 64 × 33,752 float32 scores has 9 MB
+_BLOCK: Final = 2048  # words that a thread looks up at a time
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,7 +27,7 @@ Ints = NDArray[np.int64]
 _whites: Final = PerEmbedding["White"](most=2)
 
 
-class White(SingleSearch):
+class White:
     """Rows A^{-1/2}φ(u), among which ‖·‖_RM is the Euclidean norm; row -1 is the centroid.
 
     Distances are canonical: equal for the same pair in every batch, on every machine.
@@ -39,11 +42,14 @@ class White(SingleSearch):
     """
 
     def __init__(self, rows: Floats) -> None:
-        super().__init__(rows[:-1])
         self.places = rows
         self.count = len(rows) - 1
+        self._search = AutomaticSearch(rows[:-1])
         self._nearest_other = np.full(len(rows), np.nan)
-        self._lock = threading.Lock()
+
+    @cached_property
+    def _table(self) -> TableOfTwo:
+        return TableOfTwo(self.places[:-1])
 
     def distances(self, ids: Ints, others: Ints) -> Floats:
         """Return the distance of each pair of rows."""
@@ -61,25 +67,30 @@ class White(SingleSearch):
 
         It is the least canonical distance exactly, so no distance to another word is smaller.
         """
-        with self._lock:
-            missing = np.unique(ids[np.isnan(self._nearest_other[ids])])
-        for start in range(0, len(missing), _BLOCK):
-            block = missing[start : start + _BLOCK]
-            self._nearest_other[block] = self._measured(block)
+        missing = np.unique(ids[np.isnan(self._nearest_other[ids])])
+        if len(missing):
+            self._measure(missing)
         return np.asarray(self._nearest_other[ids])
 
-    def _measured(self, ids: Ints) -> Floats:
-        points = self.places[ids]
-        norms = np.sqrt(np.einsum("ij,ij->i", points, points))
-        scores = np.empty((len(ids), self.count), np.float32)
-        tolerance = self._fill_scores(points, norms, scores)
-        words = np.flatnonzero(ids >= 0)
-        scores[words, ids[words]] = -np.inf
-        with np.errstate(over="ignore"):
-            floor = (scores.max(axis=1).astype(np.float64) - tolerance).astype(np.float32)
-        candidates = scores >= np.nextafter(floor, np.float32(-np.inf))[:, None]
-        candidates[words, ids[words]] = False  # a floor of -inf would keep them
-        return self.distances(ids, self._decide_candidates(points, candidates))
+    def _measure(self, ids: Ints) -> None:
+        # Without a lock, which a fork could inherit: threads that measure one word write the same number.
+        two = TwoNearest(self._search.prepare(len(ids)), self._table)
+        starts, turn = iter(range(0, len(ids), _BLOCK)), threading.Lock()
+
+        def work() -> bool:
+            with turn:
+                start = next(starts, None)
+            if start is None:
+                return False
+            block = ids[start : start + _BLOCK]
+            result = two.find(self.places[block])
+            # The nearest word is the word itself, unless a word with a lower index has the same place.
+            self._nearest_other[block] = np.where(
+                result.first == block, result.second_distance, result.distance
+            )
+            return True
+
+        in_threads(work, -(-len(ids) // _BLOCK))
 
 
 def white_of(embedding: Embedding, metric: Metric) -> White:

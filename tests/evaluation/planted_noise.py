@@ -121,7 +121,7 @@ class Float32Points(Planted):
 class Float32Directions(Planted):
     def directions(self, normals: Table) -> Table:
         single = normals.astype(np.float32)
-        return (single / np.linalg.norm(single, axis=1, keepdims=True)).astype(np.float64)
+        return np.asarray(single / np.linalg.norm(single, axis=1, keepdims=True), dtype=np.float64)
 
 
 class Float32Radii(Planted):

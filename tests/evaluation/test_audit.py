@@ -1,6 +1,8 @@
 """The audit as a tool: its numbers, its words, its exit code, and what it says that it can't test."""
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 import wordveil as wv
 from wordveil.cli.main import main
 from wordveil.evaluation.audit import Audit, Check, audit_callable, audit_mechanism, factory_of
-from wordveil.evaluation.audit_black_box import binomial_power, cross
+from wordveil.evaluation.audit_black_box import binomial_power, black_box, cross
 from wordveil.evaluation.audit_search import finite_precision, moved_answers, nearest_rows
 from wordveil.mechanisms import registry
 from wordveil.nearest import BruteSearch
@@ -44,6 +46,30 @@ def test_the_power_is_that_of_a_simulation() -> None:
     simulated = float((np.log(low / high) > claim).mean())
     assert 0.05 < simulated < 0.95
     assert binomial_power(shares, claim, draws, level) == pytest.approx(simulated, abs=0.02)
+
+
+@pytest.mark.slow
+def test_a_stated_power_is_reached() -> None:
+    """With few draws the named mistake is found in each of 10 runs; 0.99 each, so two misses have probability 0.004."""
+    draws, dim = 20_000, 1
+
+    def times(factor: float) -> Callable[[wv.Embedding, float], wv.Mechanism]:
+        def make(embedding: wv.Embedding, epsilon: float) -> wv.Mechanism:
+            claims = wv.Laplace(embedding, epsilon)
+            planted = wv.Laplace(embedding, factor * epsilon)
+            vars(planted)["guarantee"] = claims.guarantee
+            return planted
+
+        return make
+
+    check = black_box(times(1.0), 3.0, dim, wv.insecure_key(1), draws=draws)[0]
+    assert check.power is not None
+    assert check.power >= 0.99
+    match = re.search(r"(\d+)%", check.mistake)
+    assert match is not None
+    factor = 1.0 + int(match[1]) / 100.0
+    runs = [black_box(times(factor), 3.0, dim, wv.insecure_key(k), draws=draws)[0] for k in range(10)]
+    assert sum(run.passed is False for run in runs) >= 9
 
 
 def test_the_oracle_of_the_search_is_that_of_the_package() -> None:

@@ -100,13 +100,11 @@ def differ(where: str, runs: Sequence[NDArray[Any]], chance: Rate, group: str = 
     most = max(int((a == b).sum()) for a, b in pairs)
     limit = chance.most(size, len(pairs))
     evidence = (
-        f"of {size} answers to the same words, at most {most} agree between {len(runs)} {where}; chance explains "
-        f"up to {limit}"
+        f"of {size} answers to the same words, at most {most} agree between {len(runs)} {where}; "
+        f"chance explains up to {limit}"
     )
     if not chance.is_chance:
-        evidence = (
-            "answers repeat even with streams that share nothing, where all words are nearly equally likely"
-        )
+        evidence = "answers repeat with streams that share nothing, where all words are nearly equally likely"
     mistake = f"noise that {where} share for {_SHARED:.0%} of the words"
     power = chance.power(_SHARED, size, len(pairs))
     return Check(group, name, chance.is_chance and most <= limit, evidence, ALPHA, mistake, power)

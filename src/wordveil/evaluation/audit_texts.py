@@ -90,7 +90,7 @@ def _stays(perturber: Perturber, key: RunKey) -> Check:
     words = perturber.mechanism.embedding.words
     ids = np.arange(_KNOWN) % len(words)
     chance = stay_rate(perturber.mechanism, ids, key)
-    inputs = [words[number] for number in ids]
+    inputs = [words[number] for number in ids.tolist()]
     outputs, _ = plain(perturber).perturb_column(inputs, secure_stream())
     stay = sum(word in (output or "").split() for word, output in zip(inputs, outputs, strict=True))
     limit = chance.most(len(inputs))
@@ -201,7 +201,7 @@ def _of_stopped_run(
 
 
 def _digests(source: Path, rows: list[str]) -> Iterator[bytes]:
-    """Yield digests in raw and hexadecimal form: of the file, of its first texts, and of all prefixes of its chunks.
+    """Yield digests, raw and hexadecimal, of the file, its first texts, and all prefixes of its chunks.
 
     How rows are joined is not known, so the usual ways are tried.
     """

@@ -217,7 +217,7 @@ def _rows(noise: Table, normals: Table, radii: Table) -> LawTest:
 
 
 def _float64(drawn: Drawn, epsilon: float) -> LawTest:
-    """Hardly any value is within a few rounding errors of a float32: of points, noise, directions and radii."""
+    """Hardly any value of points, noise, directions and radii is a float32, up to a few rounding errors."""
     white = drawn.noise / np.sqrt(drawn.scales)
     radii = np.linalg.norm(white, axis=1, keepdims=True)
     shares = {
@@ -242,8 +242,8 @@ def _share_of_float32(table: Table) -> float:
 def _float32_directions(white: Table, radii: Table) -> float:
     """Return the share of rows that are a float64 radius times a direction in float32.
 
-    The length of such a direction is not exactly 1, so the radius is known only to some units in the last place of
-    a float32. All of these are tried for the largest coordinate; each says what the others must be.
+    The length of such a direction is not exactly 1, so the radius is known only to some units in the last
+    place of a float32. All of these are tried for the largest coordinate; each says what the others must be.
     """
     count, dim = white.shape
     if dim < 2:

@@ -218,7 +218,7 @@ def test_likelihood_linkage_is_the_sum_over_words_and_releases(glove: wv.Embeddi
         np.testing.assert_allclose(by_channel(mechanism.channel(), run, run.seen, 501), brute[-1], rtol=1e-9)
     found = release_attacks(perturber, texts, 10, (1, 2), wv.insecure_stream(9))
     shares = [attack.success.share for attack in found if attack.name == "linkage by likelihood, rank 1"]
-    expected = [float((table.argmax(axis=1) == np.arange(10)).mean()) for table in (brute[0], sum(brute))]
+    expected = [float((table.argmax(axis=1) == np.arange(10)).mean()) for table in (brute[0], brute[0] + brute[1])]
     assert shares == pytest.approx(expected)
     assert 0.2 < expected[0] < expected[1]
 
@@ -347,10 +347,7 @@ def test_the_picture_has_a_panel_per_setting_and_a_floor_per_null(small: wv.Embe
     assert [panel.title.split(", ")[-1] for panel in panels] == ["λ = 0", "λ = 1"]
     assert all(len(line.x) == 2 for panel in panels for line in panel.lines)
     nulls = {level.name: level.value for level in panels[0].levels}
-    assert (
-        nulls["without the output: topic prior"]
-        > nulls["without the output: best guess, best guess from answers"]
-    )
+    assert nulls["… topic prior"] > nulls["without the output"]
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

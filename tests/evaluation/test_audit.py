@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from wordveil.evaluation.audit_black_box import binomial_power, black_box, cross
 from wordveil.evaluation.audit_search import finite_precision, moved_answers, nearest_rows
 from wordveil.mechanisms import registry
 from wordveil.nearest import BruteSearch
-from wordveil.profiles import load_profile
 from wordveil.report.report import make_report
 
 from .planted_answers import FixedSeed
@@ -128,9 +128,10 @@ def test_an_upper_bound_is_rounded_up() -> None:
     assert Audit({}, (Check("a", "b", True, "", 7.11e-5),)).headline.endswith("probability 7.2e-5 at most.")
 
 
-@pytest.mark.parametrize("profile", ["balanced", None])
-def test_rounding_is_estimated_for_every_answer(profile: str | None, space: wv.Embedding) -> None:
-    mechanism = load_profile(profile).load() if profile else wv.Laplace(space, 4.0)
+@pytest.mark.parametrize("answer", ["nearest", "likeliest", "closest"])
+def test_rounding_is_estimated_for_every_answer(answer: Any, space: wv.Embedding) -> None:
+    few = wv.Embedding(space.words[:300], space.vectors[:300], public=True)
+    mechanism = wv.Laplace(few, 4.0, answer=answer)
     result = audit_mechanism(mechanism, groups=["search"], key=wv.insecure_key(1))
     check = next(check for check in result.checks if check.name == "finite precision is negligible")
     assert check.passed

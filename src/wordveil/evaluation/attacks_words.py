@@ -200,7 +200,7 @@ def _tenth(mechanism: Mechanism, word: int) -> float:
 
 
 def _why(mechanism: Mechanism, prior: Prior, word: int, usual: float) -> str:
-    """Return whether a word stands apart, and whether it is used more than the ten words around it together."""
+    """Return whether a word stands apart, and whether it is used more than the ten words around it."""
     exponent = _tenth(mechanism, word)
     rank = int((prior.shares[:-1] > prior.shares[word]).sum()) + 1
     around = float(prior.shares[_nearest(mechanism, word)].sum())
@@ -208,6 +208,6 @@ def _why(mechanism: Mechanism, prior: Prior, word: int, usual: float) -> str:
     place = "isolated" if exponent > usual else "not isolated"
     use = "used more" if share > 0.5 else "not used more"
     return (
-        f"{place}: its 10th neighbour is at e = {at_most(exponent)} (usually {at_most(usual)}); {use} than its ten "
-        f"nearest words together ({share:.0%} of their use and its own); number {rank:,} by use"
+        f"{place}: its 10th neighbour is at e = {at_most(exponent)} (usually {at_most(usual)}); {use} "
+        f"than its ten nearest words together ({share:.0%} of all their uses); number {rank:,} by use"
     )

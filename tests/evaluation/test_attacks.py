@@ -218,7 +218,9 @@ def test_likelihood_linkage_is_the_sum_over_words_and_releases(glove: wv.Embeddi
         np.testing.assert_allclose(by_channel(mechanism.channel(), run, run.seen, 501), brute[-1], rtol=1e-9)
     found = release_attacks(perturber, texts, 10, (1, 2), wv.insecure_stream(9))
     shares = [attack.success.share for attack in found if attack.name == "linkage by likelihood, rank 1"]
-    expected = [float((table.argmax(axis=1) == np.arange(10)).mean()) for table in (brute[0], brute[0] + brute[1])]
+    expected = [
+        float((table.argmax(axis=1) == np.arange(10)).mean()) for table in (brute[0], brute[0] + brute[1])
+    ]
     assert shares == pytest.approx(expected)
     assert 0.2 < expected[0] < expected[1]
 

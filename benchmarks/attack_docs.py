@@ -71,8 +71,12 @@ def header(first: str, names: list[str]) -> list[str]:
 
 
 def line(title: str, rows: list[Row]) -> str:
-    null = 100.0 * max(row["null"] for row in rows)
-    return f"| {title} | {null:.3g}% | {' | '.join(map(share, rows))} |"
+    """Return a line of a table; nulls that differ between the columns stand in the cells."""
+    nulls = [f"{100.0 * row['null']:.3g}%" for row in rows]
+    if len(set(nulls)) == 1:
+        return f"| {title} | {nulls[0]} | {' | '.join(map(share, rows))} |"
+    cells = [f"{share(row)}, null {null}" for row, null in zip(rows, nulls, strict=True)]
+    return f"| {title} | in the cells | {' | '.join(cells)} |"
 
 
 def words_table(rows: list[Row], names: list[str]) -> list[str]:

@@ -8,11 +8,13 @@ All must pass: by the stated family-wise error, one of 20 correct runs fails wit
 import argparse
 import sys
 import time
-from typing import Any
+from typing import Any, Final
 
 import wordveil as wv
 from wordveil.evaluation.audit import audit_mechanism
 from wordveil.mechanisms import mechanism_names
+
+LARGEST_ERROR: Final = 1e-4
 
 
 def main() -> int:
@@ -32,6 +34,7 @@ def main() -> int:
     for name, mechanism in cases:
         start = time.perf_counter()
         result = audit_mechanism(mechanism)
+        assert result.error <= LARGEST_ERROR, result.error
         failed += not result.passed
         print(f"{name}: {result.headline} {time.perf_counter() - start:.0f} s", flush=True)
     print(f"{len(cases) - failed} of {len(cases)} audits passed")

@@ -168,3 +168,30 @@ class Identity(wv.Perturber):
     def perturb_column(self, texts: Sequence[str | None], stream: wv.Stream) -> tuple[list[str | None], Any]:
         _, report = super().perturb_column(texts, stream)
         return list(texts), report
+
+
+class CopiesMost(wv.Perturber):
+    """Copies nine of ten texts."""
+
+    def perturb_column(self, texts: Sequence[str | None], stream: wv.Stream) -> tuple[list[str | None], Any]:
+        answers, report = super().perturb_column(texts, stream)
+        pairs = zip(texts, answers, strict=True)
+        return [answer if number % 10 == 0 else text for number, (text, answer) in enumerate(pairs)], report
+
+
+class SeededDefault(wv.Perturber):
+    """Uses a seed where no stream is named."""
+
+    @staticmethod
+    def _noise(stream: wv.Stream | None) -> wv.Stream:
+        return insecure_stream(42) if stream is None else stream
+
+
+class SharesSomeNoise(wv.Perturber):
+    """Answers every fifth word from a seed."""
+
+    def _answers(self, ids: Ids, stream: wv.Stream) -> list[str]:
+        answers, seeded = super()._answers(ids, stream), super()._answers(ids, insecure_stream(42))
+        return [
+            s if number % 5 == 0 else a for number, (a, s) in enumerate(zip(answers, seeded, strict=True))
+        ]

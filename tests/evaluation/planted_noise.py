@@ -111,6 +111,27 @@ class Float32(Planted):
         return noise.astype(np.float32).astype(np.float64)
 
 
+class Float32Points(Planted):
+    """Adds noise in float64, and rounds the sum."""
+
+    def _noisy_points(self, ids: Ids, stream: wv.Stream) -> Table:
+        return super()._noisy_points(ids, stream).astype(np.float32).astype(np.float64)
+
+
+class Float32Directions(Planted):
+    def directions(self, normals: Table) -> Table:
+        single = normals.astype(np.float32)
+        return np.asarray(single / np.linalg.norm(single, axis=1, keepdims=True), dtype=np.float64)
+
+
+class Float32Radii(Planted):
+    def _noisy_points(self, ids: Ids, stream: wv.Stream) -> Table:
+        dim = self.embedding.dim
+        directions = self.stretched(self.directions(stream.normals((len(ids), dim))))
+        radii = stream.gammas(dim, len(ids)).astype(np.float32).astype(np.float64) / self.epsilon
+        return np.asarray(directions * radii[:, None] + self._places[ids])
+
+
 class Reused(Planted):
     def changed(self, noise: Table) -> Table:
         noise[1::2] = noise[: 2 * (len(noise) // 2) : 2]
@@ -129,6 +150,15 @@ class DependsOnTheWord(Planted):
         points = super()._noisy_points(ids, stream)
         factors = np.where(ids % 2 == 0, 0.7, 1.0)[:, None]
         return np.asarray(self._places[ids] + factors * (points - self._places[ids]))
+
+
+class OtherNoiseInAnswers(wv.Mahalanobis):
+    """Shows the right points, and answers from others: with 20·ε above 3 dimensions, where no black box sees it."""
+
+    def _perturb(self, ids: Ids, stream: wv.Stream) -> Ids:
+        if self.embedding.dim <= 3:
+            return super()._perturb(ids, stream)
+        return wv.Mahalanobis(self.embedding, 20.0 * self.epsilon, self.lam)._perturb(ids, stream)
 
 
 class Turned(wv.Mahalanobis):

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 import wordveil as wv
 from wordveil.cli.main import main
 from wordveil.evaluation.attacks import Attack, Attacks, attack
-from wordveil.evaluation.attacks_context import Bigrams, _smoothed, public_model
-from wordveil.evaluation.attacks_words import averaging, topic_prior, word_attacks
+from wordveil.evaluation.attacks_context import Bigrams, _smoothed, context_attacks, public_model
+from wordveil.evaluation.attacks_linkage import by_channel, observe
+from wordveil.evaluation.attacks_texts import release_attacks
+from wordveil.evaluation.attacks_words import _why, averaging, topic_prior, word_attacks
 from wordveil.mechanisms import mechanism_names
 from wordveil.report.report import make_report
 
@@ -182,6 +184,79 @@ def test_both_ends_of_epsilon(small: wv.Embedding, same: wv.Perturber, noisy: wv
     assert hidden["length alone, rank 1"] == pytest.approx(np.mean(_alone()), abs=1e-9)
 
 
+def by_brute_force(
+    mechanism: wv.Mahalanobis, originals: NDArray[np.int64], seen: list[NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """Return Σ -ε‖φ(w) - v‖_RM of each noisy text and original, with A and its inverse from NumPy."""
+    vectors = mechanism.embedding.vectors.astype(np.float64)
+    dim, sigma = vectors.shape[1], np.cov(vectors, rowvar=False)
+    matrix = mechanism.lam * sigma / (np.trace(sigma) / dim) + (1.0 - mechanism.lam) * np.eye(dim)
+    inverse = np.linalg.inv(matrix)
+    scores = np.zeros((len(seen), len(originals)))
+    for i, table in enumerate(seen):
+        for j, words in enumerate(originals):
+            for word, point in zip(words, table @ mechanism.metric.axes.T, strict=True):
+                away = vectors[word] - point
+                scores[i, j] -= mechanism.epsilon * np.sqrt(away @ inverse @ away)
+    return scores
+
+
+def test_likelihood_linkage_is_the_sum_over_words_and_releases(glove: wv.Embedding) -> None:
+    """Ten texts of three words at ε = 2 and λ = 0.5, where some are found and some are not."""
+    space = wv.Embedding(glove.words[:500], glove.vectors[:500, :6], public=True)
+    mechanism = wv.Mahalanobis(space, 2.0, 0.5)
+    perturber = wv.Perturber(mechanism)
+    known = [number for number, word in enumerate(space.words) if word.isalpha() and word.islower()]
+    originals = np.random.default_rng(8).choice(known, (10, 3))
+    texts = [" ".join(space.words[number] for number in row) for row in originals]
+    stream = wv.insecure_stream(9)
+    runs = [observe(perturber, texts, 10, stream) for _ in range(2)]
+    brute = []
+    for run in runs:
+        assert run.seen is not None
+        brute.append(by_brute_force(mechanism, originals, run.seen))
+        np.testing.assert_allclose(by_channel(mechanism.channel(), run, run.seen, 501), brute[-1], rtol=1e-9)
+    found = release_attacks(perturber, texts, 10, (1, 2), wv.insecure_stream(9))
+    shares = [attack.success.share for attack in found if attack.name == "linkage by likelihood, rank 1"]
+    expected = [
+        float((table.argmax(axis=1) == np.arange(10)).mean()) for table in (brute[0], brute[0] + brute[1])
+    ]
+    assert shares == pytest.approx(expected)
+    assert 0.2 < expected[0] < expected[1]
+
+
+def test_a_sorted_file_is_sampled(same: wv.Perturber) -> None:
+    """Of 400 sorted texts 20 are attacked: the first 20 alone would all be of three words."""
+    texts = ["tea at noon"] * 200 + ["please call me at the house"] * 200
+    result = attack([same], texts, groups=["linkage"], sizes=[20], stream=wv.insecure_stream(1))
+    lengths = {item.setting.get("words") for item in result.attacks} - {None}
+    assert {"3 to 3", "6 to 6"} <= lengths
+
+
+def test_the_null_of_context_is_what_the_guess_scores_on_these_texts(small: wv.Embedding) -> None:
+    """`at` is the likeliest word of the model, and one of five known words of the text; the others are unknown."""
+    model = Bigrams.from_texts(small, TEXTS, wv.Prior.from_counts(small, {"at": 9, "tea": 1}, public=True))
+    words = [[*small.ids_of(["tea", "at", "noon", "to", "me"]), -1, -1, -1]]
+    found = context_attacks(wv.Mahalanobis(small, 1e9), model, words, wv.Prior.by_rank(small))
+    context = named(found, "context of the public text")
+    assert (context.null, context.count) == (0.2, 5)
+    outside = named(found, "context of the public text, word outside the vocabulary")
+    assert (outside.null, outside.count) == (0.0, 3)
+
+
+def test_why_a_word_is_easy_looks_at_its_neighbours() -> None:
+    places = [[0.0], [0.1], [0.2], [50.0], [50.1], [50.2], [100.0]]
+    space = wv.Embedding(["a", "b", "c", "d", "e", "f", "g"], places, public=True)
+    rare, common = (
+        wv.Prior.from_counts(space, {"a": weight} | dict.fromkeys("bcdefg", 10), public=True)
+        for weight in (1, 1000)
+    )
+    mechanism = wv.Laplace(space, 1.0)
+    assert "not isolated" in _why(mechanism, rare, 0, 1e9)
+    assert "not used more" in _why(mechanism, rare, 0, 1e9)
+    assert "; used more" in _why(mechanism, common, 0, 0.0)
+
+
 def _alone() -> list[float]:
     lengths = [len(text.split()) for text in TEXTS]
     return [1.0 / lengths.count(length) for length in lengths]
@@ -264,6 +339,17 @@ def test_the_picture_and_the_page(tmp_path: Path, small: wv.Embedding) -> None:
     one = attack(perturbers[:1], groups=["words"], draws=100)
     assert not one.is_private
     assert not make_report(one).charts
+
+
+def test_the_picture_has_a_panel_per_setting_and_a_floor_per_null(small: wv.Embedding) -> None:
+    perturbers = [
+        wv.Perturber(wv.Mahalanobis(small, epsilon, lam)) for lam in (0.0, 1.0) for epsilon in (1.0, 4.0)
+    ]
+    panels = make_report(attack(perturbers, groups=["words"], draws=100)).charts[0].panels
+    assert [panel.title.split(", ")[-1] for panel in panels] == ["λ = 0", "λ = 1"]
+    assert all(len(line.x) == 2 for panel in panels for line in panel.lines)
+    nulls = {level.name: level.value for level in panels[0].levels}
+    assert nulls["… topic prior"] > nulls["without the output"]
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ from wordveil.evaluation.attacks_linkage import linkage_attacks
 from wordveil.evaluation.attacks_result import Attack, Attacks, EasyWord
 from wordveil.evaluation.attacks_texts import attribute_attacks, release_attacks
 from wordveil.evaluation.attacks_words import averaging, easiest_words, topic_prior, word_attacks
+from wordveil.evaluation.linkage import _sample
 from wordveil.perturber import Perturber
 from wordveil.prior import Prior, default_prior
 from wordveil.randomness import Stream, secure_stream
@@ -49,7 +50,8 @@ def attack(
     perturbers : sequence of Perturber
         The settings, all of one vocabulary.
     texts : iterable of str
-        Texts to attack; without them only public words are attacked.
+        Texts to attack; without them only public words are attacked. Of more than the largest of `sizes`, a
+        random choice is attacked.
     groups : sequence of str
         Which of "words", "context", "linkage", "attributes" and "averaging".
     context : Bigrams
@@ -79,7 +81,7 @@ def attack(
     queries = check_whole(queries, "queries", "attack", 2)
     largest = max(check_whole(size, "sizes", "attack", 2) for size in sizes)
     noise = secure_stream() if stream is None else stream
-    chosen = _usable(perturbers[0], texts, largest)
+    chosen = _usable(perturbers[0], texts, largest, noise)
     found: list[Attack] = []
     for number, perturber in enumerate(perturbers):
         watch(number, len(perturbers))
@@ -101,14 +103,13 @@ def attack(
     return Attacks(settings, tuple(found), easiest if "words" in groups else (), is_private=bool(chosen))
 
 
-def _usable(perturber: Perturber, texts: Iterable[str], most: int) -> list[str]:
-    """Return the first `most` texts that contain words."""
-    chosen: list[str] = []
-    for text in texts:
-        if text and perturber.tokenizer.ids(text):
-            chosen.append(text)
-        if len(chosen) == most:
-            break
+def _usable(perturber: Perturber, texts: Iterable[str], most: int, stream: Stream) -> list[str]:
+    """Return at most `most` of the texts that contain words, at random and in random order.
+
+    Files are often sorted, and the first texts of a sorted file are alike.
+    """
+    sample = _sample(perturber, texts, most, stream)
+    chosen = [sample[number] for number in stream.permutation(len(sample))]
     if chosen and len(chosen) < _FEWEST:
         raise FormatError(f"Attacks need at least {_FEWEST} texts that contain words. Hint: more texts.")
     return chosen

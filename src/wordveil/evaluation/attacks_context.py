@@ -97,7 +97,9 @@ def context_attacks(
     """Return how often words of these texts (lists of ids) are guessed, without and with their context.
 
     Three attackers see the same noisy vectors: one knows the use of words in English, one that of the public
-    text, and one also which words follow each other there.
+    text, and one also which words follow each other there. Their success is that on words of the vocabulary:
+    "outside the vocabulary" is no word, so naming it is counted apart. The null is how often the likeliest
+    word of what they know is right on these texts.
     """
     channel = mechanism.valid_channel()
     lengths = np.array([len(text) for text in texts])
@@ -127,17 +129,29 @@ def context_attacks(
     for stop, length in zip(np.cumsum(lengths), lengths, strict=True):
         block = slice(stop - length, stop)
         smoothed[block] = _smoothed(model, candidates[block], likelihoods[block])
-    setting = mechanism.setting()
-    names = ("English use", "use in the public text", "context of the public text")
-    return [
-        Attack("context", name, _token_share(guess == places, lengths), null, len(ids), setting)
-        for name, guess, null in zip(
-            names,
-            (alone, by_use, smoothed),
-            (english.guess, model.prior.guess, model.prior.guess),
-            strict=True,
-        )
-    ]
+    guesses = {
+        "English use": (alone, english),
+        "use in the public text": (by_use, model.prior),
+        "context of the public text": (smoothed, model.prior),
+    }
+    texts_of_words = np.repeat(np.arange(len(lengths)), lengths)
+    attacks = []
+    for title, is_attacked in {"": ids >= 0, ", word outside the vocabulary": ids < 0}.items():
+        if not is_attacked.any():
+            continue
+        counts = np.bincount(texts_of_words[is_attacked], minlength=len(lengths))
+        right = places[is_attacked]
+        for name, (guess, known) in guesses.items():
+            success = _token_share(guess[is_attacked] == right, counts)
+            null = float((right == _likeliest(known, bool(title))).mean())
+            count = int(is_attacked.sum())
+            attacks.append(Attack("context", name + title, success, null, count, mechanism.setting()))
+    return attacks
+
+
+def _likeliest(prior: Prior, outside: bool) -> int:
+    """Return the best guess without the output: of the words, or of all, where the last is "outside"."""
+    return int(prior.shares.argmax() if outside else prior.shares[:-1].argmax())
 
 
 def _smoothed(model: Bigrams, candidates: Ids, likelihoods: Table) -> Ids:

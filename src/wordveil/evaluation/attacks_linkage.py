@@ -24,7 +24,7 @@ from wordveil.perturber import Perturber
 from wordveil.policy import UNKNOWN
 from wordveil.randomness import Stream
 
-__all__ = ["Observed", "linkage_attacks", "observe", "ranked", "tfidf_scores"]
+__all__ = ["Observed", "by_channel", "linkage_attacks", "observe", "ranked", "tfidf_scores"]
 
 TOPS: Final = {"rank 1": 1, "top 10": 10}
 _LEARNED: Final = 50  # draws of each word of the originals
@@ -100,9 +100,9 @@ def _all_scores(perturber: Perturber, observed: Observed, stream: Stream) -> dic
     size = len(mechanism.embedding) + 1
     scores = {}
     if observed.seen is not None and channel is not None:
-        scores["likelihood"] = _by_channel(channel, observed, observed.seen, size)
+        scores["likelihood"] = by_channel(channel, observed, observed.seen, size)
         plausible = [channel.of_answers(answers) for answers in observed.answers]
-        scores["surrogate"] = _by_channel(channel, observed, plausible, size)
+        scores["surrogate"] = by_channel(channel, observed, plausible, size)
     if not policy.bag:
         scores["learned"] = _by_learning(mechanism, observed, stream)
     scores["tf-idf"] = tfidf_scores(observed, size)
@@ -118,7 +118,7 @@ def _candidates(observed: Observed, length: int) -> tuple[Ids, Ids]:
     return which, np.stack([observed.originals[number] for number in which])
 
 
-def _by_channel(channel: Channel, observed: Observed, seen: list[NDArray[np.float64]], size: int) -> Table:
+def by_channel(channel: Channel, observed: Observed, seen: list[NDArray[np.float64]], size: int) -> Table:
     """Rank by Σ log p(seen | word) over the places of a text; of `size` columns the last is the centroid."""
     scores = np.full((observed.queries, len(observed.originals)), -np.inf)
     for number in range(observed.queries):

@@ -1,12 +1,13 @@
 """Attacks on whole texts besides linkage: for a watched word, and on several releases of one text."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.evaluation.attacks_linkage import observe, ranked, tfidf_scores
+from wordveil.evaluation.attacks_linkage import by_channel, observe, ranked, tfidf_scores
 from wordveil.evaluation.attacks_result import Attack
 from wordveil.evaluation.attacks_words import each_posterior, log_shares
 from wordveil.intervals import Share, clopper_pearson
@@ -74,18 +75,28 @@ def _precision_and_recall(
 def release_attacks(
     perturber: Perturber, texts: Sequence[str], queries: int, releases: Sequence[int], stream: Stream
 ) -> list[Attack]:
-    """Return how linkage by tf-idf grows with the number of releases of a text."""
+    """Return how linkage grows with the number of releases of a text, by tf-idf and by the exact likelihood.
+
+    The log-likelihoods of the releases add up, since their noise is independent.
+    """
     queries = min(queries, len(texts))
     runs = [observe(perturber, texts, queries, stream) for _ in range(max(releases))]
+    width = len(perturber.mechanism.embedding) + 1
+    channel = perturber.mechanism.valid_channel()
+    likelihoods = [
+        by_channel(channel, run, run.seen, width)
+        for run in runs
+        if channel is not None and run.seen is not None
+    ]
     attacks = []
     for count in releases:
         joined = [np.concatenate([run.answers[number] for run in runs[:count]]) for number in range(queries)]
         merged = runs[0]._replace(seen=None, answers=joined)
-        scores = tfidf_scores(merged, len(perturber.mechanism.embedding) + 1)
+        scores = {"tf-idf": tfidf_scores(merged, width)}
+        if likelihoods:
+            scores["likelihood"] = np.sum(likelihoods[:count], axis=0)
         setting = perturber.mechanism.setting() | {"candidates": len(texts), "releases": count}
-        found = ranked("tf-idf", scores, np.arange(queries), setting, tops={"rank 1": 1})
-        attacks += [
-            Attack("averaging", "linkage by tf-idf, rank 1", a.success, a.null, a.count, a.setting)
-            for a in found
-        ]
+        for name, table in scores.items():
+            found = ranked(name, table, np.arange(queries), setting, tops={"rank 1": 1})
+            attacks += [replace(a, group="averaging", name=f"linkage by {a.name}") for a in found]
     return attacks

@@ -31,6 +31,7 @@ _EXPONENT_DRAWS: Final = 200  # where the surrogate has no closed form, each dra
 _ROWS: Final = 64  # posteriors at a time: 17 MB for the default vocabulary
 _SCREENED: Final = 400  # frequent content words, of which the easiest are looked for
 _KEPT: Final = 40
+_NEIGHBOURS: Final = 10
 _FIRST, _AGAIN = 12, 60  # draws of each of them
 
 Table = NDArray[np.float64]
@@ -183,18 +184,30 @@ def easiest_words(mechanism: Mechanism, prior: Prior, count: int = 10) -> tuple[
     )
 
 
+def _exponents(mechanism: Mechanism, word: int) -> Table:
+    return mechanism.guarantee.exponents(word, np.arange(len(mechanism.embedding)))
+
+
+def _nearest(mechanism: Mechanism, word: int) -> Ids:
+    """Return the ten words with the smallest exponents to a word, without the word itself."""
+    order = np.argsort(_exponents(mechanism, word), kind="stable")
+    return np.asarray(order[order != word][:_NEIGHBOURS])
+
+
 def _tenth(mechanism: Mechanism, word: int) -> float:
     """Return the exponent of a word to its tenth nearest word: how isolated it is."""
-    exponents = mechanism.guarantee.exponents(word, np.arange(len(mechanism.embedding)))
-    rank = min(10, len(exponents) - 1)
-    return float(np.partition(exponents, rank)[rank])
+    return float(_exponents(mechanism, word)[_nearest(mechanism, word)[-1]])
 
 
 def _why(mechanism: Mechanism, prior: Prior, word: int, usual: float) -> str:
+    """Return whether a word stands apart, and whether it is used more than the ten words around it."""
     exponent = _tenth(mechanism, word)
     rank = int((prior.shares[:-1] > prior.shares[word]).sum()) + 1
-    alone = "isolated" if exponent > usual else "not isolated, but more frequent than its neighbours"
+    around = float(prior.shares[_nearest(mechanism, word)].sum())
+    share = float(prior.shares[word]) / max(around + float(prior.shares[word]), 1e-300)
+    place = "isolated" if exponent > usual else "not isolated"
+    use = "used more" if share > 0.5 else "not used more"
     return (
-        f"{alone}: its 10th neighbour is at e = {at_most(exponent)} (usually {at_most(usual)}); "
-        f"number {rank:,} by use"
+        f"{place}: its 10th neighbour is at e = {at_most(exponent)} (usually {at_most(usual)}); {use} "
+        f"than its ten nearest words together ({share:.0%} of all their uses); number {rank:,} by use"
     )

@@ -39,6 +39,7 @@ _BLOCK: Final = 1 << 17  # draws at a time
 _FACTORS: Final = (1.05, 1.2, 1.5, 2.0)  # an ε that is too large by these: the first that is found is named
 _FOUND: Final = 0.99
 _COMMON: Final = 0.006  # of the draws of a word: the ratio that is reached is estimated from such answers
+_POWER_ALPHA: Final = 0.005  # a stated power is too large with at most twice this probability
 _WASTE: Final = 1.25
 _WASTE_ALPHA: Final = 1e-6
 _FLOOR: Final = 0.95  # of the claim: in one dimension additive noise reaches all of it
@@ -128,9 +129,10 @@ def _not_wasted(
     high = _reached(*halves, built.claimed, draws, _WASTE_ALPHA)[2]
     planted = make(built.mechanism.embedding, epsilon / _WASTE)
     a, b, answer = _tightest(counts_of(planted, draws // 2, stream), built.claimed)
-    counts = counts_of(planted, draws // 2, stream) / (draws // 2)
+    counts = counts_of(planted, draws // 2, stream)
+    shares = _least_telling(counts, _Event(b, a, np.array([answer])), draws // 2)
     limit = -_FLOOR * float(built.claimed[a, b])
-    power = binomial_power((counts[b, answer], counts[a, answer]), limit, draws, _WASTE_ALPHA / 4.0)
+    power = binomial_power(shares, limit, draws, _WASTE_ALPHA / 4.0)
     evidence = f"at most {high:.1%} of a claim is reached, where additive noise reaches all of it"
     mistake = f"noise that is {_WASTE - 1.0:.0%} too large"
     name = "no more noise than the claim needs"
@@ -196,25 +198,34 @@ def _power(
 ) -> tuple[float, float]:
     """Return by how much ε must be too large to be found with probability 0.99, and the probability.
 
-    The mechanism is made with that ε, and its frequencies are counted; for the event that tells most, the
-    power follows from the binomial distribution exactly.
+    The mechanism is made with that ε. A first sample chooses the pair and the event that tell most; a second
+    one gives their probabilities, each at the end of its interval that tells less. From these the power
+    follows by the binomial distribution.
     """
     factor, power = 1.0, 0.0
+    size = draws // 2
     for factor in _FACTORS:
-        counts = counts_of(make(built.mechanism.embedding, factor * epsilon), draws // 2, stream)
+        planted = make(built.mechanism.embedding, factor * epsilon)
+        first, second = (counts_of(planted, size, stream) for _ in range(2))
         cases = []
-        for a, b in permutations(range(len(counts)), 2):
-            event = _best_event(counts, a, b, draws // 2, level)
-            shares = counts[[a, b]][:, event.answers].sum(axis=1) / (draws // 2)
-            claim = float(built.claimed[a, b])
-            hits = shares[:, None] * draws
-            excess = _log_ratios(hits[0], hits[1], draws, level)[0] - claim
-            cases.append((float(excess), claim, float(shares[0]), float(shares[1])))
-        _, claim, top, bottom = max(cases)
-        power = binomial_power((top, bottom), claim, draws, level)
+        for a, b in permutations(range(len(first)), 2):
+            event = _best_event(first, a, b, size, level)
+            hits = 2.0 * first[[a, b]][:, event.answers].sum(axis=1)[:, None]
+            excess = _log_ratios(hits[0], hits[1], draws, level)[0] - built.claimed[a, b]
+            cases.append((float(excess), event))
+        best = max(cases, key=lambda case: case[0])[1]
+        claim = float(built.claimed[best.a, best.b])
+        power = binomial_power(_least_telling(second, best, size), claim, draws, level)
         if power >= _FOUND:
             break
     return factor, power
+
+
+def _least_telling(counts: Table, event: _Event, draws: int) -> tuple[float, float]:
+    """Return a lower bound of Pr[event | a] and an upper bound of Pr[event | b]."""
+    a, b = counts[[event.a, event.b]][:, event.answers].sum(axis=1)
+    low, high = _lower(np.array([a]), draws, _POWER_ALPHA), _upper(np.array([b]), draws, _POWER_ALPHA)
+    return float(low[0]), float(high[0])
 
 
 def binomial_power(shares: tuple[float, float], claim: float, draws: int, level: float) -> float:

@@ -1,7 +1,11 @@
 """Grey box: the noise itself in full dimension, for mechanisms that show it; and its replay on neighbours.
 
 The noise is taken where the search takes it: from the noisy points, minus the vector of the word. First it is
-checked that the answers are those of these points, or else the law of something else would be tested.
+checked that the answers are those of these points. If they are not, all that is known about the points says
+nothing about the answers, and the law is not tested.
+
+A mechanism whose answers use more than the point, such as a coin, says so by its channel: `observe` returns
+the point and the coin, and `answers` the word that follows from them.
 """
 
 from typing import Any, Final
@@ -10,18 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.evaluation.audit_result import Check, not_tested
-from wordveil.evaluation.noise_law import matrix_of, noise_tests
+from wordveil.evaluation.noise_law import Drawn, matrix_of, noise_tests
 from wordveil.guarantee import MetricGuarantee
 from wordveil.mechanisms import Mechanism
 from wordveil.randomness import RunKey, Stream, insecure_stream
 
-__all__ = ["claimed_distance", "differing_answers", "grey_box", "noise_of", "replay", "shows_noise"]
+__all__ = [
+    "answers_follow",
+    "claimed_distance",
+    "differing_answers",
+    "grey_box",
+    "noise_of",
+    "replay",
+    "shows_noise",
+]
 
 GROUP: Final = "noise"
 _ALPHA: Final = 5e-6  # for each of seven tests
 _NUMBERS: Final = 6_000_000  # of noise in all: 48 MB
 _FOLLOWED: Final = 2000  # answers that are compared
 _LEAST, _MOST = 20_000, 200_000  # draws
+_SAME_NOISE: Final = "the same stream gives neighbours the same noise"
 _TITLES: Final = {
     "radius": "ε·‖z‖_RM has the law Gamma(m, 1)",
     "covariance": "covariance and rotation are those of A = λΣ + (1-λ)I",
@@ -35,8 +48,11 @@ _TITLES: Final = {
 
 def shows_noise(mechanism: Mechanism) -> bool:
     """Say whether the noise of a mechanism can be drawn, and is claimed to follow exp(-ε‖z‖_RM)."""
-    return all(hasattr(mechanism, name) for name in ("_noisy_points", "metric", "_places", "_search")) and (
-        isinstance(mechanism.guarantee, MetricGuarantee)
+    names = ("_noisy_points", "metric", "_places", "_answer_search")
+    return (
+        all(hasattr(mechanism, name) for name in names)
+        and isinstance(mechanism.guarantee, MetricGuarantee)
+        and mechanism.channel() is not None
     )
 
 
@@ -55,17 +71,24 @@ def _drawn(mechanism: Any, ids: NDArray[np.int64], stream: Stream) -> NDArray[np
 
 def grey_box(mechanism: Mechanism, key: RunKey) -> list[Check]:
     """Return the checks of the law of the noise at this setting, in all its dimensions."""
+    law = "the law of the noise"
     if not shows_noise(mechanism):
-        return [not_tested(GROUP, "the law of the noise", "this mechanism shows no noise, only answers")]
-    promise = mechanism.guarantee
+        return [not_tested(GROUP, law, "this mechanism shows no noise, only answers")]
+    follow = answers_follow(mechanism, key)
+    if not follow.passed:
+        return [
+            follow,
+            not_tested(GROUP, law, "the answers are not those of the points that could be tested"),
+        ]
+    promise, shown = mechanism.guarantee, _as_any(mechanism)
     assert isinstance(promise, MetricGuarantee)
-    lam, dim = promise.metric.lam, mechanism.embedding.dim
-    checks = [_answers_follow(mechanism)]
-    count = int(np.clip(_NUMBERS // dim, _LEAST, _MOST))
+    count = int(np.clip(_NUMBERS // mechanism.embedding.dim, _LEAST, _MOST))
     ids = np.arange(count) % (len(mechanism.embedding) + 1) - 1
     noise = noise_of(mechanism, ids, key.stream("audit", "noise"))
-    drawn = _drawn(mechanism, ids[:_LEAST], key.stream("audit", "noise"))
-    matrix = matrix_of(mechanism.embedding.vectors, lam)
+    points = shown._noisy_points(ids[:_LEAST], key.stream("audit", "noise"))
+    drawn = Drawn(points, points - shown._places[ids[:_LEAST]], shown.metric.scales)
+    matrix = matrix_of(mechanism.embedding.vectors, promise.metric.lam)
+    checks = [follow]
     for test in noise_tests(noise, matrix, promise.epsilon, key.stream("audit", "radii"), _ALPHA, drawn):
         evidence = f"{test.seen} (n = {count:,}, p = {test.pvalue:.2g})"
         passed = test.pvalue >= _ALPHA
@@ -73,19 +96,27 @@ def grey_box(mechanism: Mechanism, key: RunKey) -> list[Check]:
     return checks
 
 
-def differing_answers(mechanism: Any, count: int = _FOLLOWED) -> int:
-    """Return how many answers are not those of the search at the noisy points of the same stream."""
+def _as_any(mechanism: Mechanism) -> Any:
+    """Return a mechanism whose points are looked at, which the contract of all mechanisms does not have."""
+    return mechanism
+
+
+def differing_answers(mechanism: Any, key: RunKey, count: int = _FOLLOWED) -> int:
+    """Return how many answers are not those of the noisy points (and coins) of the same stream."""
     ids = np.arange(count) % (len(mechanism.embedding) + 1) - 1
-    answers = mechanism.perturb_ids(ids, stream=insecure_stream(5))
-    expected = mechanism._search.nearest(mechanism._noisy_points(ids, insecure_stream(5)))
-    return int((answers != expected).sum())
+    answers, channel = mechanism.perturb_ids(ids, stream=key.stream("audit", "follow")), mechanism.channel()
+    points = mechanism._noisy_points(ids, key.stream("audit", "follow"))
+    seen = channel.observe(ids, key.stream("audit", "follow"))
+    expected = mechanism._cleaned(channel.answers(seen))
+    return int(((answers != expected) | (seen[:, : points.shape[1]] != points).any(axis=1)).sum())
 
 
-def _answers_follow(mechanism: Any) -> Check:
+def answers_follow(mechanism: Any, key: RunKey) -> Check:
+    """Return whether the answers are functions of the noisy points; not tested if they use something else."""
     name = "answers are functions of the noisy points that are tested"
-    differ = differing_answers(mechanism)
+    differ = differing_answers(mechanism, key)
     if differ and type(mechanism)._perturb is not _additive_perturb():
-        return not_tested(GROUP, name, f"{differ} of {_FOLLOWED} answers use more than the point")
+        return not_tested(GROUP, name, f"{differ} of {_FOLLOWED} answers use something else than the point")
     evidence = f"{_FOLLOWED - differ} of {_FOLLOWED} answers are those of the search at the same noise"
     return Check(GROUP, name, differ == 0, evidence, 0.0, "noise other than the tested one")
 
@@ -96,7 +127,7 @@ def _additive_perturb() -> object:
     return Mahalanobis._perturb
 
 
-def replay(mechanism: Mechanism) -> list[Check]:
+def replay(mechanism: Mechanism, key: RunKey) -> list[Check]:
     """Return the checks of what a stream gives to neighbouring words: the same noise, and no memory."""
     count = min(400, len(mechanism.embedding) - 1)
     ids = np.arange(count)
@@ -114,7 +145,10 @@ def replay(mechanism: Mechanism) -> list[Check]:
     ]
     if not shows_noise(mechanism):
         why = "this mechanism shows no noise, and may use as many random numbers as a word needs"
-        return [*checks, not_tested("replay", "the same stream gives neighbours the same noise", why)]
+        return [*checks, not_tested("replay", _SAME_NOISE, why)]
+    if differing_answers(mechanism, key):
+        why = "the answers are not those of the points whose noise could be compared"
+        return [*checks, not_tested("replay", _SAME_NOISE, why)]
     changed = ids.copy()
     changed[::2] += 1
     other = mechanism.perturb_ids(changed, stream=insecure_stream(3))
@@ -138,7 +172,7 @@ def _same_noise(mechanism: Mechanism, ids: NDArray[np.int64], changed: NDArray[n
     difference = float(np.abs(first - second).max()) / scale
     return Check(
         "replay",
-        "the same stream gives neighbours the same noise",
+        _SAME_NOISE,
         difference < 1e-9,
         f"it differs by {difference:.1e} of its size at most, which is rounding",
         0.0,

@@ -2,11 +2,12 @@
 
 import math
 from dataclasses import asdict, dataclass
+from decimal import ROUND_CEILING, Context
 from typing import Any, ClassVar, Final
 
 from wordveil.evaluation.verdicts import UNDECIDED, Verdict, decided
 
-__all__ = ["Audit", "Check", "not_tested"]
+__all__ = ["Audit", "Check", "not_tested", "rounded_up"]
 
 _WORDS: Final = {True: "passed", False: "FAILED", None: "not tested"}
 
@@ -74,6 +75,20 @@ def not_tested(group: str, name: str, why: str) -> Check:
     return Check(group, name, None, why)
 
 
+def rounded_up(probability: float) -> str:
+    """Return a small probability with two digits, rounded up.
+
+    Examples
+    --------
+    >>> rounded_up(7.104e-5), rounded_up(3.5e-5), rounded_up(0.0)
+    ('7.2e-5', '3.5e-5', '0')
+    """
+    if not probability:
+        return "0"
+    # Twelve digits first: a sum of floats may end in a 4 at the seventeenth, which is no reason to round up.
+    return f"{Context(prec=2, rounding=ROUND_CEILING).create_decimal(f'{probability:.12g}'):.1e}"
+
+
 @dataclass(frozen=True, slots=True)
 class Audit:
     """What an audit has found; it contains nothing about private text, because it reads none.
@@ -84,6 +99,8 @@ class Audit:
         The mechanism, its parameters and the size of the audit.
     checks : tuple of Check
         All checks, in the order in which they ran.
+    states_error : bool
+        Whether the checks have a stated error; that of a bare function has none.
     """
 
     name: ClassVar[str] = "audit"
@@ -91,6 +108,7 @@ class Audit:
 
     settings: dict[str, Any]
     checks: tuple[Check, ...]
+    states_error: bool = True
 
     @property
     def passed(self) -> bool:
@@ -113,8 +131,13 @@ class Audit:
         untested = sum(check.passed is None for check in self.checks)
         parts = [f"{len(self.checks) - untested} checks"] + [f"{untested} not tested"] * bool(untested)
         verdict = "passed" if self.passed else f"FAILED: {'; '.join(check.name for check in self.failed)}"
-        chance = f"fails it with probability {self.error:.0e} at most" if self.error else "never fails it"
-        return f"The audit {verdict} ({', '.join(parts)}). A correct mechanism {chance}."
+        outcome = f"The audit {verdict} ({', '.join(parts)})."
+        if not self.states_error:
+            return outcome
+        chance = "never fails it"
+        if self.error:
+            chance = f"fails it with probability {rounded_up(self.error)} at most"
+        return f"{outcome} A correct mechanism {chance}."
 
     def verdicts(self) -> list[Verdict]:
         """Return the checks as verdicts, for a report."""
@@ -136,7 +159,7 @@ class Audit:
         return {
             "passed": self.passed,
             "headline": self.headline,
-            "family_wise_error": self.error,
+            "family_wise_error": self.error if self.states_error else None,
             "settings": self.settings,
             "checks": [
                 row | {"found": check.found} for row, check in zip(self.rows(), self.checks, strict=True)

@@ -17,7 +17,17 @@ from scipy import stats
 
 from wordveil.randomness import Stream
 
-__all__ = ["LawTest", "Root", "Table", "covariance_of", "matrix_of", "noise_tests", "radius_power", "root_of"]
+__all__ = [
+    "Drawn",
+    "LawTest",
+    "Root",
+    "Table",
+    "covariance_of",
+    "matrix_of",
+    "noise_tests",
+    "radius_power",
+    "root_of",
+]
 
 Table = NDArray[np.float64]
 _DIRECTIONS: Final = 6
@@ -28,6 +38,9 @@ _CORRELATION: Final = 0.06
 _LEAN: Final = 0.03  # more positive values than half
 _EQUAL: Final = 10  # rows that may be equal by chance in one dimension, where a row is one number
 _FLOAT32: Final = 1e-3  # of the values may be a float32; by chance it is one in millions
+_CLOSE: Final = 2.0**-48  # of the largest value of a row: a few rounding errors of float64
+_LATTICE: Final = 2000  # directions that are looked at
+_ULPS: Final = 64  # of a float32, by which the length of a direction in float32 may be off
 
 
 class LawTest(NamedTuple):
@@ -41,6 +54,14 @@ class LawTest(NamedTuple):
     seen: str
     mistake: str
     power: float | None = None
+
+
+class Drawn(NamedTuple):
+    """Noise in the basis in which it was drawn: φ(w) + Z, Z, and the eigenvalues of A there."""
+
+    points: Table
+    noise: Table
+    scales: Table
 
 
 def covariance_of(vectors: NDArray[np.floating]) -> Table:
@@ -76,11 +97,11 @@ def noise_tests(
     epsilon: float,
     stream: Stream,
     alpha: float = 1e-6,
-    drawn: Table | None = None,
+    drawn: Drawn | None = None,
 ) -> list[LawTest]:
     """Return all tests of rows of noise, in the coordinates of the vectors.
 
-    `drawn` is the noise as it was drawn, before it was rotated, which would hide a lower precision.
+    `drawn` is how the noise was drawn, before it was rotated, which would hide a lower precision.
 
     Examples
     --------
@@ -106,7 +127,7 @@ def noise_tests(
         _independence(radii, projections, alpha),
         _signs(noise, alpha),
         _rows(noise, normals, radii),
-        _float64(noise if drawn is None else drawn),
+        _float64(Drawn(noise, noise, np.ones(dim)) if drawn is None else drawn, epsilon),
     ]
 
 
@@ -195,13 +216,48 @@ def _rows(noise: Table, normals: Table, radii: Table) -> LawTest:
     return LawTest("rows", min(1.0, 2 * len(lags) * min(pvalues)), seen, mistake)
 
 
-def _float64(noise: Table) -> LawTest:
-    """Hardly any value is within a few rounding errors of a float32."""
-    largest = np.abs(noise).max(axis=1, keepdims=True)
-    near = np.abs(noise - noise.astype(np.float32)) <= 2.0**-48 * largest
-    share = float(near.mean())
-    seen = f"{share:.2g} of the values are float32"
-    return LawTest("float64", 0.0 if share > _FLOAT32 else 1.0, seen, "noise in float32")
+def _float64(drawn: Drawn, epsilon: float) -> LawTest:
+    """Hardly any value of points, noise, directions and radii is a float32, up to a few rounding errors."""
+    white = drawn.noise / np.sqrt(drawn.scales)
+    radii = np.linalg.norm(white, axis=1, keepdims=True)
+    shares = {
+        "points": _share_of_float32(drawn.points),
+        "noise": _share_of_float32(drawn.noise),
+        "radii": max(_share_of_float32(radii), _share_of_float32(epsilon * radii)),
+        "directions": _float32_directions(white[:_LATTICE], radii[:_LATTICE]),
+    }
+    part, share = max(shares.items(), key=lambda item: item[1])
+    seen = f"at most {share:.2g} of the values of {', '.join(shares)} are float32"
+    if share > _FLOAT32:
+        seen = f"{share:.2g} of the values of {part} are float32"
+    mistake = "points, noise, radii or unit directions that were rounded to float32"
+    return LawTest("float64", 0.0 if share > _FLOAT32 else 1.0, seen, mistake)
+
+
+def _share_of_float32(table: Table) -> float:
+    largest = np.abs(table).max(axis=1, keepdims=True)
+    return float((np.abs(table - table.astype(np.float32)) <= _CLOSE * largest).mean())
+
+
+def _float32_directions(white: Table, radii: Table) -> float:
+    """Return the share of rows that are a float64 radius times a direction in float32.
+
+    The length of such a direction is not exactly 1, so the radius is known only to some units in the last
+    place of a float32. All of these are tried for the largest coordinate; each says what the others must be.
+    """
+    count, dim = white.shape
+    if dim < 2:
+        return 0.0
+    rows = np.arange(count)
+    top = np.abs(white).argmax(axis=1)
+    nearest = (white[rows, top] / radii[:, 0]).astype(np.float32)
+    is_float32 = np.zeros(count, dtype=bool)
+    for step in range(-_ULPS, _ULPS + 1):
+        tried = nearest.astype(np.float64) + step * np.spacing(np.abs(nearest)).astype(np.float64)
+        scaled = white * (tried / white[rows, top])[:, None]
+        off = np.abs(scaled - scaled.astype(np.float32)) > _CLOSE * np.abs(tried)[:, None]
+        is_float32 |= ~off.any(axis=1)
+    return float(is_float32.mean())
 
 
 def radius_power(dim: int, count: int, alpha: float, factor: float = 1.05) -> float:

@@ -1,6 +1,7 @@
 """The report of attacks: success beside its null, against ε, and the words that are easiest to recover."""
 
-from typing import Any, Final
+from itertools import starmap
+from typing import Any, Final, Literal
 
 from wordveil.evaluation.attacks_result import Attack, Attacks
 from wordveil.report.charts import Chart, Level, Line, Panel
@@ -77,33 +78,57 @@ def _setting(setting: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
+def _family(setting: dict[str, Any]) -> str:
+    """Return what a line has in common: the mechanism, its dimensions and λ."""
+    lam = f", λ = {setting['lam']:g}" if "lam" in setting else ""
+    return f"{setting['mechanism']}, {setting['dims']} dims{lam}"
+
+
 def _easiest(attacks: Attacks) -> StatTable:
     rows = tuple((word.word, _percent(word.named), word.why) for word in attacks.easiest)
     return StatTable("The words that are easiest to recover", ("word", "recovered", "why"), rows)
 
 
 def _charts(attacks: Attacks) -> list[Chart]:
-    """Return success against ε, with what is reached without the output as a floor; nothing for one ε."""
+    """Return success against ε, with what is reached without the output as floors; nothing for one ε."""
+    families = list(dict.fromkeys(_family(attack.setting) for attack in attacks.attacks))
     panels = []
     for group, names in _SHOWN.items():
-        lines, nulls = [], []
-        for name in names:
-            found = _largest(attacks.find(group, name))
-            if len(found) > 1:
-                x = tuple(attack.setting["epsilon"] for attack in found)
-                y, low, high = (tuple(attack.success[i] for attack in found) for i in range(3))
-                lines.append(Line(name, x, y, low, high))
-                nulls += [attack.null for attack in found]
-        if lines:
-            panels.append(Panel(group, tuple(lines), (Level("without the output", max(nulls)),)))
+        for family in families:
+            shown = {name: _by_epsilon(attacks.find(group, name), family) for name in names}
+            lines = {name: row for name, row in shown.items() if len(row) > 1}
+            if lines:
+                title = group if len(families) == 1 else f"{group}: {family}"
+                panels.append(Panel(title, tuple(starmap(_line, lines.items())), _floors(lines)))
     if not panels:
         return []
-    caption = "How often each attack succeeds, against ε, with 95% intervals; floor: without the output."
-    return [Chart("attacks", caption, tuple(panels), "ε", "success", (0.0, 1.0), decimals=2)]
+    caption = "How often each attack succeeds, against ε, with 95% intervals; floors: without the output."
+    same = len({line.x for panel in panels for line in panel.lines}) == 1
+    scale: Literal["", "linear"] = "" if same else "linear"
+    return [Chart("attacks", caption, tuple(panels), "ε", "success", (0.0, 1.0), decimals=2, scale=scale)]
 
 
-def _largest(found: list[Attack]) -> list[Attack]:
-    """Return one attack per ε, in ascending order: on all texts, among the most candidates."""
+def _line(name: str, row: list[Attack]) -> Line:
+    x = tuple(attack.setting["epsilon"] for attack in row)
+    y, low, high = (tuple(attack.success[i] for attack in row) for i in range(3))
+    return Line(name, x, y, low, high)
+
+
+def _floors(lines: dict[str, list[Attack]]) -> tuple[Level, ...]:
+    """Return the null of each line; equal ones share a floor, and one that varies has both its ends."""
+    names: dict[float, list[str]] = {}
+    for name, row in lines.items():
+        nulls = [round(attack.null, 6) for attack in row]
+        for null in {min(nulls), max(nulls)}:
+            names.setdefault(null, []).append(name)
+    usual = max(names, key=lambda null: len(names[null]))  # named without its lines, since legends are narrow
+    others = [Level(f"… {', '.join(owners)}", null) for null, owners in names.items() if null != usual]
+    return Level("without the output", usual), *others
+
+
+def _by_epsilon(found: list[Attack], family: str) -> list[Attack]:
+    """Return one attack of a family per ε, in ascending order: on all texts, among the most candidates."""
+    found = [attack for attack in found if _family(attack.setting) == family]
     most = max((attack.setting.get("candidates", 0) for attack in found), default=0)
     by_epsilon: dict[float, Attack] = {}
     for attack in found:

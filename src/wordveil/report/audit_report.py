@@ -14,7 +14,9 @@ _WORDS: Final = {True: "passed", False: "FAILED", None: "not tested"}
 @make_report.register
 def audit_report(audit: Audit) -> Report:
     """Return the report of an audit."""
-    setting = f"{audit.settings['mechanism']}, ε = {audit.settings.get('epsilon', 0.0):g}"
+    setting = str(audit.settings["mechanism"])
+    if "epsilon" in audit.settings:
+        setting += f", ε = {audit.settings['epsilon']:g}"
     advice = "Do not use this setting before the failed checks are understood."
     if audit.passed:
         advice = (

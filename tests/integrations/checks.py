@@ -25,6 +25,7 @@ __all__ = [
     "check_no_secret",
     "check_pickle",
     "files_under",
+    "has_secret",
     "run",
     "small_perturber",
 ]
@@ -129,12 +130,18 @@ def files_under(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
 
 
+def has_secret(content: bytes, secret: str = SECRET) -> bool:
+    """Return whether bytes have the secret, in any case and in any encoding that libraries keep texts in."""
+    lowered = content.lower()
+    return any(secret.lower().encode(name) in lowered for name in ("utf-8", "utf-16-le", "utf-32-le"))
+
+
 def check_no_secret(folder: Path, secret: str = SECRET) -> list[Path]:
     """Return the files in a folder; fail if one of them, or its name, has the secret in any case."""
     paths = files_under(folder)
     for path in paths:
         assert secret.lower() not in str(path.relative_to(folder)).lower(), path
-        assert secret.lower().encode() not in path.read_bytes().lower(), path
+        assert not has_secret(path.read_bytes(), secret), path
     return paths
 
 
@@ -162,5 +169,5 @@ def check_pickle(data: bytes, most_bytes: int = 100_000) -> None:
     strings = [argument for _, argument, _ in pickletools.genops(data) if isinstance(argument, str)]
     assert any("wordveil" in string for string in strings)
     assert not [string for string in strings if "wordveil.randomness" in string or "randomgen" in string]
-    assert SECRET.encode() not in data.lower()
+    assert not has_secret(data)
     assert len(data) <= most_bytes

@@ -3,6 +3,7 @@
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import wordveil as wv
@@ -10,7 +11,15 @@ import wordveil as wv
 from .checks import SECRET, TEXT, check_distinct, check_no_keys, check_no_secret, check_pickle, run
 
 
-@pytest.mark.parametrize("content", [TEXT.encode(), f"\0\1{SECRET.upper()}".encode()])
+@pytest.mark.parametrize(
+    "content",
+    [
+        TEXT.encode(),
+        f"\0\1{SECRET.upper()}".encode(),
+        TEXT.encode("utf-16"),
+        np.array([TEXT]).tobytes(),  # UTF-32
+    ],
+)
 def test_a_planted_secret_is_found(content: bytes, watched: Path) -> None:
     (watched / "a").mkdir()
     (watched / "a" / "cache.bin").write_bytes(b"nothing")

@@ -4,6 +4,8 @@ Outputs are distinct across processes and calls; no file that the library wrote 
 pickles hold neither keys nor streams.
 """
 
+import ast
+import csv
 import os
 import pickletools
 import subprocess
@@ -17,6 +19,7 @@ import numpy as np
 import wordveil as wv
 
 __all__ = [
+    "LOCAL_HOSTS",
     "OFFLINE",
     "SECRET",
     "TEXT",
@@ -27,6 +30,7 @@ __all__ = [
     "files_under",
     "has_secret",
     "run",
+    "run_example",
     "small_perturber",
 ]
 
@@ -72,10 +76,23 @@ OFFLINE = {
 }
 """No telemetry and no network, for every library of this folder."""
 
+LOCAL_HOSTS = (None, "localhost", "127.0.0.1", "::1", "0.0.0.0")
+"""What may be looked up, besides the name of this machine."""
+
 # Python runs it at its start: every process that a script starts, by whatever means, writes the keys that
 # wordveil draws there to a file beside the watched folder. Other secrets, such as Ray's own, are none of them.
-_SITE = """
-import os, secrets, types
+# To another such file it writes the names of machines that are looked up, which fails.
+_SITE = f"""
+import os, secrets, socket, types
+look_up = socket.getaddrinfo
+def guarded(host, *args, **kwargs):
+    name = host.decode() if isinstance(host, bytes) else host
+    if name in (*{LOCAL_HOSTS!r}, socket.gethostname()):
+        return look_up(host, *args, **kwargs)
+    with open(os.environ["HOSTS_FILE"], "a") as file:
+        file.write(str(name) + chr(10))
+    raise socket.gaierror("no network in tests")
+socket.getaddrinfo = guarded
 import wordveil.randomness
 def recorded(count):
     key = secrets.token_bytes(count)
@@ -102,7 +119,7 @@ def run(code: str, folder: Path, *arguments: str) -> list[str]:
     """Run a script whose home, temporary and working folder is `folder`, and return the lines it prints."""
     home = folder / "home"
     home.mkdir(exist_ok=True)
-    keys = folder.parent / f"{folder.name}.keys"
+    keys, hosts = (folder.parent / f"{folder.name}.{name}" for name in ("keys", "hosts"))
     site = folder.parent / f"{folder.name}.site"
     site.mkdir(exist_ok=True)
     (site / "sitecustomize.py").write_text(_SITE)
@@ -111,6 +128,8 @@ def run(code: str, folder: Path, *arguments: str) -> list[str]:
         "HOME": str(home),
         "TMPDIR": str(folder),
         "KEYS_FILE": str(keys),
+        "HOSTS_FILE": str(hosts),
+        "TLDEXTRACT_CACHE": str(home / "tldextract"),
         "PYTHONPATH": os.pathsep.join(map(str, (site, ROOT / "src", ROOT))),
     }
     done = subprocess.run(
@@ -122,7 +141,31 @@ def run(code: str, folder: Path, *arguments: str) -> list[str]:
         timeout=900,
     )
     assert done.returncode == 0, done.stderr[-3000:]
+    assert not hosts.exists(), hosts.read_text()
     return done.stdout.splitlines()
+
+
+def run_example(name: str, folder: Path) -> list[str]:
+    """Run a script of examples/, and return its lines; fail if it prints or writes a text that it reads."""
+    script = ROOT / "examples" / f"{name}.py"
+    lines = run("import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')", folder, str(script))
+    with (ROOT / "examples" / "messages.csv").open(encoding="utf-8", newline="") as file:
+        texts = [row["message"] for row in csv.DictReader(file)]
+    texts += _literals(script)
+    contents = [path.read_bytes() for path in files_under(folder)]
+    for text in texts:
+        assert text[:40] not in "\n".join(lines)
+        assert not any(has_secret(content, text[:40]) for content in contents)
+    return lines
+
+
+def _literals(script: Path) -> list[str]:
+    """Return the longer texts that a script has in itself, but for what it says of its results."""
+    nodes = [*ast.walk(ast.parse(script.read_text(encoding="utf-8")))]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    said = [argument for call in calls if ast.unparse(call.func) == "print" for argument in call.args]
+    constants = [node.value for node in nodes if isinstance(node, ast.Constant) and node not in said]
+    return [value for value in constants if isinstance(value, str) and len(value.split()) > 3]
 
 
 def files_under(folder: Path) -> list[Path]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import litellm
 import pytest
-from fastapi.testclient import TestClient
+from fastapi.testclient import TestClient  # type: ignore[import-not-found]  # comes with LiteLLM's proxy
 from litellm.caching import DualCache
 from litellm.proxy._types import UserAPIKeyAuth
 from litellm.proxy.utils import ProxyLogging
 
 import wordveil as wv
 
-from .checks import ROOT, SECRET, TEXT, check_distinct, run
+from .checks import ROOT, SECRET, TEXT, check_distinct, check_no_keys, check_no_secret, run, run_example
 
 # What LiteLLM does itself: deprecated calls, and sockets and tasks that it leaves to the end of the process.
 pytestmark = [
@@ -77,8 +77,28 @@ def test_the_wrapped_call_sends_private_texts_and_the_same_history(
 
 
 def test_the_example_runs(watched: Path) -> None:
-    script = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
-    assert run(script, watched, str(ROOT / "examples" / "prompts_litellm.py")) == ["Noted."]
+    assert run_example("prompts_litellm", watched) == ["Noted."]
+
+
+def test_what_is_written(watched: Path) -> None:
+    lines = run(
+        f"""
+        import asyncio, os, runpy, litellm
+        recipe = runpy.run_path({str(ROOT / "examples" / "prompts_litellm.py")!r})
+        chat = [{{"role": "user", "content": TEXT}}]
+        fork = os.fork()  # a stream of each process exists
+        guard, options = wv.PromptGuard(small_perturber()), dict(model="gpt-4o-mini", mock_response="ok")
+        recipe["private_completion"](guard, chat, **options)
+        asyncio.run(recipe["aprivate_completion"](guard, chat, **options))
+        print(guard(chat)[0]["content"], flush=True)
+        fork and os.wait()
+        """,
+        watched,
+    )
+    assert len(lines) == 2
+    check_distinct(lines)
+    check_no_secret(watched)
+    check_no_keys(watched, least=2)
 
 
 def test_the_asynchronous_wrapper_sends_private_texts(provider: Recorder, perturber: wv.Perturber) -> None:

@@ -9,24 +9,51 @@ from litellm.integrations.custom_guardrail import CustomGuardrail
 import wordveil as wv
 
 CONVERSATIONS = 10_000  # that the proxy remembers; the messages of an older one are drawn anew
+# What a client may send besides messages. No other field passes: `user` and `prediction`, say, are texts.
+NUMBERS = {"temperature", "top_p", "n", "max_tokens", "max_completion_tokens", "seed", "stream", "logprobs"}
+NUMBERS |= {"presence_penalty", "frequency_penalty", "top_logprobs", "parallel_tool_calls"}
+SENT_AS_THEY_ARE = {"model", "tools", "tool_choice", "response_format"}  # like messages of the system
+NOT_SENT = {"guardrails", "metadata", "litellm_metadata", "proxy_server_request", "secret_fields"}
+NOT_SENT |= {"litellm_session_id", "litellm_trace_id", "litellm_call_id", "litellm_logging_obj"}
 
 
 def private_completion(guard: wv.PromptGuard, messages: list[dict[str, Any]], **options: Any) -> Any:
-    """Call a model with private messages. `litellm.completion` itself never calls a guardrail."""
+    """Call a model with private messages; the options are sent as they are."""
     return litellm.completion(messages=guard(messages), **options)
+
+
+async def aprivate_completion(guard: wv.PromptGuard, messages: list[dict[str, Any]], **options: Any) -> Any:
+    """Call a model with private messages, without waiting."""
+    return await litellm.acompletion(messages=guard(messages), **options)
+
+
+def check_fields(data: dict[str, Any]) -> None:
+    """Refuse a call with a field that may have a text in it."""
+    for name, value in data.items():
+        is_number = name in NUMBERS and isinstance(value, int | float | None)
+        if not is_number and name not in {"messages"} | SENT_AS_THEY_ARE | NOT_SENT:
+            raise wv.ParameterError("The call has a field that would be sent as it is. Hint: messages only.")
 
 
 class WordveilGuardrail(CustomGuardrail):  # type: ignore[misc]  # no types where LiteLLM is not installed
     """Perturbs the messages of every chat that passes through LiteLLM's proxy, and refuses other calls.
 
     In the configuration of the proxy: `guardrail: prompts_litellm.WordveilGuardrail`, `mode: pre_call`,
-    `default_on: true`. Without `default_on` only calls that name the guardrail are perturbed.
+    `default_on: true`. Any other configuration would let texts pass as they are, and is refused.
     """
 
     def __init__(self, perturber: wv.Perturber | None = None, **options: Any) -> None:
         super().__init__(**options)
+        if self.default_on is not True or self.event_hook != "pre_call":
+            raise wv.ParameterError("The guardrail must have 'mode: pre_call' and 'default_on: true'.")
+        if self.run_in_parallel or self.scan_raw_request:  # LiteLLM drops what such guardrails have replaced
+            raise wv.ParameterError("The guardrail must not have 'run_in_parallel' or 'scan_raw_request'.")
         self._perturber = perturber or wv.Perturber.from_profile("balanced")
         self._guards: OrderedDict[tuple[str, str], wv.PromptGuard] = OrderedDict()
+
+    def should_run_guardrail(self, data: Any, event_type: Any) -> bool:  # noqa: ARG002  # LiteLLM's names
+        """Return that it runs before every call: no key, team or kind of stream is left out."""
+        return bool(event_type == "pre_call")
 
     def _guard(self, owner: str, session: str) -> wv.PromptGuard:
         """Return the guard of a conversation; without the name of a session, one for this call only."""
@@ -41,13 +68,14 @@ class WordveilGuardrail(CustomGuardrail):  # type: ignore[misc]  # no types wher
     async def async_pre_call_hook(
         self,
         user_api_key_dict: Any,
-        cache: Any,  # noqa: ARG002  # LiteLLM's names
+        cache: Any,  # noqa: ARG002
         data: dict[str, Any],
         call_type: str,
     ) -> dict[str, Any]:
         """Replace the messages of a call. An error here ends the call: nothing is sent."""
         if call_type not in ("completion", "acompletion"):
             raise wv.ParameterError("Only chats can be made private here: this kind of call is refused.")
+        check_fields(data)
         guard = self._guard(str(user_api_key_dict.api_key), str(data.get("litellm_session_id") or ""))
         data["messages"] = guard(data["messages"])
         if "proxy_server_request" in data:  # the call as it came in, which loggers store

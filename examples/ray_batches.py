@@ -15,14 +15,16 @@ class Perturb:
     def __init__(self, perturber: wv.Perturber) -> None:
         self._perturber = perturber
 
-    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """Return a batch with private messages; columns that are not named are left out."""
-        return {"label": batch["label"], "message": self._perturber.perturb(batch["message"].tolist())}
+    def __call__(self, batch: Any) -> Any:
+        """Return a batch with private messages; columns that are not named are left out, nulls stay."""
+        private = wv.perturb_frame(batch, perturber=self._perturber, text="message", keep="label")
+        return private[["label", "message"]]
 
 
 def private_rows(data: Any, perturber: wv.Perturber) -> Any:
     """Return the private data set. It is materialized: consumed twice, it would draw new noise twice."""
-    return data.map_batches(Perturb, fn_constructor_args=(perturber,), concurrency=2).materialize()
+    options = {"fn_constructor_args": (perturber,), "concurrency": 2, "batch_format": "pandas"}
+    return data.map_batches(Perturb, **options).materialize()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,5 @@ if __name__ == "__main__":
     nlp = spacy.blank("en")
     nlp.add_pipe("wordveil", config={"profile": "balanced"}, first=True)
     nlp.add_pipe("sentencizer")
-    with nlp.memory_zone():  # or the vocabulary of the pipeline would keep the words of the messages
-        docs = list(nlp.pipe(rows, as_tuples=True))
+    docs = list(nlp.pipe(rows, as_tuples=True))
     print(len(docs), docs[0][1], docs[0][0].text)

@@ -139,6 +139,15 @@ def test_bad_roles(roles: Any, noisy: wv.Perturber) -> None:
         wv.PromptGuard(noisy, roles=roles)
 
 
+def test_a_forked_process_can_not_use_a_guard(guard: wv.PromptGuard, monkeypatch: Any) -> None:
+    """It would draw new noise for messages that this process sends too."""
+    guard([{"role": "user", "content": "tea"}])
+    monkeypatch.setattr("os.getpid", lambda: 1)
+    for messages in ("tea", [{"role": "user", "content": "tea"}]):
+        with pytest.raises(wv.WordveilError, match="another process"):
+            guard(messages)
+
+
 def test_a_guard_needs_a_perturber() -> None:
     with pytest.raises(wv.ParameterError, match="'perturber' parameter of PromptGuard"):
         wv.PromptGuard(print)  # type: ignore[arg-type]

@@ -4,6 +4,8 @@ Outputs are distinct across processes and calls; no file that the library wrote 
 pickles hold neither keys nor streams.
 """
 
+import ast
+import csv
 import os
 import pickletools
 import subprocess
@@ -17,6 +19,7 @@ import numpy as np
 import wordveil as wv
 
 __all__ = [
+    "LOCAL_HOSTS",
     "OFFLINE",
     "SECRET",
     "TEXT",
@@ -25,7 +28,9 @@ __all__ = [
     "check_no_secret",
     "check_pickle",
     "files_under",
+    "has_secret",
     "run",
+    "run_example",
     "small_perturber",
 ]
 
@@ -71,10 +76,23 @@ OFFLINE = {
 }
 """No telemetry and no network, for every library of this folder."""
 
+LOCAL_HOSTS = (None, "localhost", "127.0.0.1", "::1", "0.0.0.0")
+"""What may be looked up, besides the name of this machine."""
+
 # Python runs it at its start: every process that a script starts, by whatever means, writes the keys that
 # wordveil draws there to a file beside the watched folder. Other secrets, such as Ray's own, are none of them.
-_SITE = """
-import os, secrets, types
+# To another such file it writes the names of machines that are looked up, which fails.
+_SITE = f"""
+import os, secrets, socket, types
+look_up = socket.getaddrinfo
+def guarded(host, *args, **kwargs):
+    name = host.decode() if isinstance(host, bytes) else host
+    if name in (*{LOCAL_HOSTS!r}, socket.gethostname()):
+        return look_up(host, *args, **kwargs)
+    with open(os.environ["HOSTS_FILE"], "a") as file:
+        file.write(str(name) + chr(10))
+    raise socket.gaierror("no network in tests")
+socket.getaddrinfo = guarded
 import wordveil.randomness
 def recorded(count):
     key = secrets.token_bytes(count)
@@ -101,7 +119,7 @@ def run(code: str, folder: Path, *arguments: str) -> list[str]:
     """Run a script whose home, temporary and working folder is `folder`, and return the lines it prints."""
     home = folder / "home"
     home.mkdir(exist_ok=True)
-    keys = folder.parent / f"{folder.name}.keys"
+    keys, hosts = (folder.parent / f"{folder.name}.{name}" for name in ("keys", "hosts"))
     site = folder.parent / f"{folder.name}.site"
     site.mkdir(exist_ok=True)
     (site / "sitecustomize.py").write_text(_SITE)
@@ -110,6 +128,8 @@ def run(code: str, folder: Path, *arguments: str) -> list[str]:
         "HOME": str(home),
         "TMPDIR": str(folder),
         "KEYS_FILE": str(keys),
+        "HOSTS_FILE": str(hosts),
+        "TLDEXTRACT_CACHE": str(home / "tldextract"),
         "PYTHONPATH": os.pathsep.join(map(str, (site, ROOT / "src", ROOT))),
     }
     done = subprocess.run(
@@ -121,7 +141,31 @@ def run(code: str, folder: Path, *arguments: str) -> list[str]:
         timeout=900,
     )
     assert done.returncode == 0, done.stderr[-3000:]
+    assert not hosts.exists(), hosts.read_text()
     return done.stdout.splitlines()
+
+
+def run_example(name: str, folder: Path) -> list[str]:
+    """Run a script of examples/, and return its lines; fail if it prints or writes a text that it reads."""
+    script = ROOT / "examples" / f"{name}.py"
+    lines = run("import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')", folder, str(script))
+    with (ROOT / "examples" / "messages.csv").open(encoding="utf-8", newline="") as file:
+        texts = [row["message"] for row in csv.DictReader(file)]
+    texts += _literals(script)
+    contents = [path.read_bytes() for path in files_under(folder)]
+    for text in texts:
+        assert text[:40] not in "\n".join(lines)
+        assert not any(has_secret(content, text[:40]) for content in contents)
+    return lines
+
+
+def _literals(script: Path) -> list[str]:
+    """Return the longer texts that a script has in itself, but for what it says of its results."""
+    nodes = [*ast.walk(ast.parse(script.read_text(encoding="utf-8")))]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    said = [argument for call in calls if ast.unparse(call.func) == "print" for argument in call.args]
+    constants = [node.value for node in nodes if isinstance(node, ast.Constant) and node not in said]
+    return [value for value in constants if isinstance(value, str) and len(value.split()) > 3]
 
 
 def files_under(folder: Path) -> list[Path]:
@@ -129,12 +173,18 @@ def files_under(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
 
 
+def has_secret(content: bytes, secret: str = SECRET) -> bool:
+    """Return whether bytes have the secret, in any case and in any encoding that libraries keep texts in."""
+    lowered = content.lower()
+    return any(secret.lower().encode(name) in lowered for name in ("utf-8", "utf-16-le", "utf-32-le"))
+
+
 def check_no_secret(folder: Path, secret: str = SECRET) -> list[Path]:
     """Return the files in a folder; fail if one of them, or its name, has the secret in any case."""
     paths = files_under(folder)
     for path in paths:
         assert secret.lower() not in str(path.relative_to(folder)).lower(), path
-        assert secret.lower().encode() not in path.read_bytes().lower(), path
+        assert not has_secret(path.read_bytes(), secret), path
     return paths
 
 
@@ -162,5 +212,5 @@ def check_pickle(data: bytes, most_bytes: int = 100_000) -> None:
     strings = [argument for _, argument, _ in pickletools.genops(data) if isinstance(argument, str)]
     assert any("wordveil" in string for string in strings)
     assert not [string for string in strings if "wordveil.randomness" in string or "randomgen" in string]
-    assert SECRET.encode() not in data.lower()
+    assert not has_secret(data)
     assert len(data) <= most_bytes

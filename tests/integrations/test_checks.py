@@ -1,16 +1,34 @@
 """The checks of this folder find what they look for."""
 
 import pickle
+import zlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import datasets as hf
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
+import spacy
 
 import wordveil as wv
 
 from .checks import SECRET, TEXT, check_distinct, check_no_keys, check_no_secret, check_pickle, run
 
 
-@pytest.mark.parametrize("content", [TEXT.encode(), f"\0\1{SECRET.upper()}".encode()])
+@pytest.mark.parametrize(
+    "content",
+    [
+        TEXT.encode(),
+        f"\0\1{SECRET.upper()}".encode(),
+        TEXT.encode("utf-16"),
+        np.array([TEXT]).tobytes(),  # UTF-32
+    ],
+)
 def test_a_planted_secret_is_found(content: bytes, watched: Path) -> None:
     (watched / "a").mkdir()
     (watched / "a" / "cache.bin").write_bytes(b"nothing")
@@ -59,3 +77,53 @@ def test_no_answer_is_likelier_than_half(perturber: wv.Perturber) -> None:
     """What `TEXT` says. Of 20,000 draws the likeliest answer has well below half."""
     answers = perturber(" ".join(["tea"] * 20_000)).split()
     assert max(map(answers.count, set(answers))) < 9_000
+
+
+def docbin(path: Path) -> None:
+    from spacy.tokens import DocBin
+
+    path.write_bytes(zlib.decompress(DocBin(docs=[spacy.blank("en")(TEXT)]).to_bytes()))
+
+
+def database(path: Path) -> None:
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE t AS SELECT ? AS m FROM range(5)", [TEXT])
+        connection.execute("CHECKPOINT")
+
+
+def copied(path: Path) -> None:
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT ? AS m FROM range(5)", [TEXT])
+        connection.execute(f"COPY t TO '{path}' (FORMAT parquet)")
+
+
+ROWS = {"message": [TEXT] * 5, "label": [*range(5)]}
+FORMATS: dict[str, Callable[[Path], Any]] = {
+    "Parquet of Polars": lambda path: pl.LazyFrame(ROWS).sink_parquet(path),
+    "IPC of Polars": lambda path: pl.LazyFrame(ROWS).sink_ipc(path),
+    "Parquet of Arrow": lambda path: pa.parquet.write_table(pa.table(ROWS), path),
+    "Parquet of datasets": lambda path: hf.Dataset.from_dict(ROWS).to_parquet(path),
+    "folder of datasets": lambda path: hf.Dataset.from_dict(ROWS).save_to_disk(path),
+    "Parquet of DuckDB": copied,
+    "database of DuckDB": database,
+    "Doc of spaCy": lambda path: spacy.blank("en")(TEXT).to_disk(path),
+    "vocabulary of spaCy": spacy.blank("en")(TEXT).vocab.to_disk,
+    "DocBin of spaCy, decompressed": docbin,
+    "pickle": lambda path: path.write_bytes(pickle.dumps(ROWS)),
+    "array of NumPy": lambda path: np.save(path, np.array(TEXT.split())),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_secret_is_found_in_every_format(name: str, tmp_path: Path) -> None:
+    """Or the check would say nothing about files of that format."""
+    FORMATS[name](tmp_path / "planted")
+    with pytest.raises(AssertionError):
+        check_no_secret(tmp_path)
+
+
+def test_a_script_that_asks_the_network_is_found(watched: Path) -> None:
+    asked = "import contextlib, socket\nwith contextlib.suppress(OSError): socket.getaddrinfo({!r}, 80)"
+    run(asked.format("localhost"), watched)
+    with pytest.raises(AssertionError, match=r"example\.org"):
+        run(asked.format("example.org"), watched)

@@ -91,6 +91,22 @@ def test_info_has_the_guarantee_and_nothing_of_the_original(perturber: wv.Pertur
         wv.datasets.manifest(loaded)
 
 
+def test_what_loses_the_manifest(data: hf.Dataset, perturber: wv.Perturber, tmp_path: Path) -> None:
+    """What docs/integrations/datasets.md says. If this fails, the library has changed."""
+    stream = data.to_iterable_dataset()
+    private = wv.datasets.perturb(stream, perturber=perturber, text="message", keep="label")
+    rows = list(private)
+    collected = hf.Dataset.from_list(rows, info=private.info)
+    assert wv.datasets.manifest(collected) == wv.datasets.manifest(private)
+    path = str(tmp_path / "private.parquet")
+    collected.to_parquet(path)
+    loaded = hf.Dataset.from_parquet(path, cache_dir=str(tmp_path / "cache"))
+    for other in (loaded, hf.Dataset.from_list(rows)):
+        with pytest.raises(wv.FormatError, match="no manifest"):
+            wv.datasets.manifest(other)
+    assert "description" not in collected.info._to_yaml_dict()  # all that push_to_hub sends of it
+
+
 @pytest.mark.parametrize("rows", [0, 1])
 def test_metadata_of_arrow_is_left_behind(rows: int, perturber: wv.Perturber) -> None:
     frame = pd.DataFrame({"message": [TEXT], SECRET: [1]})

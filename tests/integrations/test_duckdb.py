@@ -72,6 +72,15 @@ def test_a_view_draws_anew_and_a_table_does_not(connection: Any) -> None:
     assert texts(connection, "FROM t") == texts(connection, "FROM t")
 
 
+def test_a_relation_draws_anew_each_time_and_an_execution_once(connection: Any) -> None:
+    """What docs/integrations/duckdb.md warns of. If this fails, DuckDB has changed."""
+    relation = connection.sql(f"SELECT perturb('{TEXT}') AS m")
+    check_distinct([relation.fetchall()[0][0], relation.df()["m"][0], str(relation).split("\n")[3]])
+    result = connection.execute(f"SELECT perturb('{TEXT}') FROM range(3)")
+    check_distinct(text for rows in (result.fetchmany(1), result.fetchall()) for (text,) in rows)
+    assert not result.fetchall()
+
+
 def test_metadata_of_arrow_is_left_behind(connection: Any) -> None:
     field = pa.field("m", pa.string(), metadata={"note": SECRET})
     table = pa.table({"m": [TEXT]}, schema=pa.schema([field], metadata={"note": SECRET}))

@@ -2,6 +2,7 @@
 
 import asyncio
 import runpy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from langchain_core.tools import tool
 
 import wordveil as wv
 
-from .checks import ROOT, SECRET, TEXT, check_distinct
+from .checks import ROOT, SECRET, TEXT, check_distinct, check_no_keys, check_no_secret, run
 
 RECIPE = runpy.run_path(str(ROOT / "examples" / "prompts_langchain.py"))
 private_messages, PrivateMessages = RECIPE["private_messages"], RECIPE["PrivateMessages"]
@@ -84,3 +85,27 @@ def test_without_the_middleware_the_model_sees_the_texts() -> None:
 def test_messages_of_other_roles_are_refused(perturber: wv.Perturber) -> None:
     with pytest.raises(wv.ParameterError, match="role that is not known"):
         private_messages(wv.PromptGuard(perturber), [ChatMessage(TEXT, role="human")])
+
+
+def test_what_is_written(watched: Path) -> None:
+    lines = run(
+        f"""
+        import os, runpy
+        from langchain_core.language_models import GenericFakeChatModel
+        from langchain_core.messages import AIMessage, HumanMessage
+        from langchain_core.runnables import RunnableLambda
+        recipe = runpy.run_path({str(ROOT / "examples" / "prompts_langchain.py")!r})
+        fork = os.fork()
+        guard = wv.PromptGuard(small_perturber())
+        private = RunnableLambda(lambda messages: recipe["private_messages"](guard, messages))
+        chain = private | GenericFakeChatModel(messages=iter([AIMessage("ok")]))
+        chain.invoke([HumanMessage(TEXT)])
+        print(guard([{{"role": "user", "content": TEXT}}])[0]["content"], flush=True)  # what was sent
+        fork and os.wait()
+        """,
+        watched,
+    )
+    assert len(lines) == 2
+    check_distinct(lines)
+    check_no_secret(watched)
+    check_no_keys(watched, least=2)

@@ -89,6 +89,15 @@ def test_categories_are_drawn_by_row(frame: pl.LazyFrame, perturber: wv.Perturbe
     assert result.schema == {"message": pl.String}
 
 
+def test_a_literal_is_drawn_a_few_times(perturber: wv.Perturber) -> None:
+    """What docs/integrations/polars.md says. If this fails, Polars has changed."""
+    literal = pl.lit(TEXT).wordveil.perturb(perturber)  # type: ignore[attr-defined]
+    query = pl.LazyFrame({"label": range(300_000)}).select("label", message=literal)
+    draws = [query.collect(engine="in-memory")["message"], query.collect(engine="streaming")["message"]]
+    assert all(0 < texts.n_unique() < 1_000 for texts in draws)
+    check_distinct([text for texts in draws for text in texts.unique()])
+
+
 def test_padding_covers_nulls(frame: pl.LazyFrame, small: wv.Embedding) -> None:
     padded = wv.Perturber(wv.Mahalanobis(small, 0.01), wv.Policy(pad_to=4))
     result = frame.select(private(padded)).collect()

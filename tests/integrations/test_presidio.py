@@ -1,6 +1,7 @@
 """Presidio: the operator and the placeholders, with its real engines, offline."""
 
 import logging
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from presidio_anonymizer import AnonymizerEngine, OperatorConfig
 
 import wordveil as wv
 
-from .checks import SECRET, TEXT, check_distinct, check_no_keys, check_no_secret, run
+from .checks import SECRET, TEXT, check_distinct, check_no_keys, check_no_secret, run, small_perturber
 
 CARD = "4111 1111 1111 1111"
 MAIL = f"{SECRET}@example.org"
@@ -103,6 +104,21 @@ def test_the_operator_perturbs_entities_and_only_them(analyzer: Any, perturber: 
     assert SECRET in raw  # in what was not recognized: docs/integrations/presidio.md says so
     with pytest.raises(wv.ParameterError, match="must be a Perturber"):
         engine.anonymize(f"now {TEXT} !", place, {"DEFAULT": OperatorConfig("wordveil", {})})
+
+
+def test_the_operator_warns() -> None:
+    engine = AnonymizerEngine()
+    engine.add_anonymizer(wv.presidio.WordveilOperator)
+    operators = {"DEFAULT": OperatorConfig("wordveil", {"perturber": small_perturber(100.0)})}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        engine.anonymize("call me", spans(("NAME", 0, 4, 1.0)), operators)
+    first, second = caught
+    assert "did not recognize stays as it is" in str(first.message)
+    assert "This setting protects little" in str(second.message)
+    for warning in caught:
+        assert warning.category is wv.PrivacyWarning
+        assert warning.filename == __file__
 
 
 def test_logs_have_no_text(

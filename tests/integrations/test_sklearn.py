@@ -84,6 +84,24 @@ def test_clean_texts_at_predict_are_a_choice_that_warns(transformer: Any) -> Non
     assert seen[6:] == TEXTS
 
 
+def test_clean_texts_are_chosen_in_fit(transformer: Any) -> None:
+    fitted = transformer.fit(TEXTS).set_params(unsafe_clean_at_predict=True)
+    check_distinct([*fitted.transform([TEXT, TEXT]), *pickle.loads(pickle.dumps(fitted)).transform([TEXT])])
+    with pytest.warns(wv.PrivacyWarning, match="training texts only"):
+        assert fitted.fit(TEXTS).transform([TEXT])[0] == TEXT
+    with pytest.raises(wv.ParameterError):
+        fitted.set_params(epsilon=-1.0).fit(TEXTS)
+    check_distinct(fitted.set_params(epsilon=0.01).transform([TEXT, TEXT]))  # no fit has warned of it
+    check_distinct(clone(fitted).transform([TEXT, TEXT]))
+
+
+def test_names_of_columns_are_known_without_a_fit(transformer: Any) -> None:
+    assert list(transformer.get_feature_names_out()) == ["x0"]
+    assert list(transformer.get_feature_names_out(["message"])) == ["message"]
+    frame = pd.DataFrame({"a": TEXTS, "b": TEXTS})
+    assert list(transformer.fit(frame).get_feature_names_out()) == ["a", "b"]
+
+
 def test_tags(transformer: Any) -> None:
     tags = get_tags(transformer)
     assert tags.input_tags.string

@@ -46,7 +46,8 @@ def perturb(
     instead. The result is kept in memory, and neither a cache nor a fingerprint is derived from the texts.
 
     An `IterableDataset` can be read once: a second pass would draw new noise for the same texts, which adds
-    to what is revealed. To read it several times, collect it first: `Dataset.from_list(list(private))`.
+    to what is revealed. To read it several times, collect it first:
+    `Dataset.from_list(list(private), info=private.info)`.
 
     Parameters
     ----------
@@ -104,7 +105,10 @@ def perturb(
 
 
 def manifest(dataset: Any) -> dict[str, Any]:
-    """Return the manifest of a data set that `perturb` returned, also after it was saved and loaded again."""
+    """Return the manifest of a data set that `perturb` returned, also after `save_to_disk`.
+
+    It is in `info`, which other ways to save a data set leave out.
+    """
     _, mark, text = str(dataset.info.description).partition(_MANIFEST)
     if not mark:
         raise FormatError(f"{_WHERE}: has no manifest of wordveil in its description.")

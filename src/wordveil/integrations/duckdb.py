@@ -18,8 +18,9 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def register(connection: Any, perturber: Perturber, name: str = "perturb") -> None:
     """Add a function to a connection: `SELECT perturb(message) FROM …` returns private texts.
 
-    It draws new noise for every row of every query, also for a constant. A view is a query: to use its rows
-    more than once, store them with `CREATE TABLE … AS SELECT perturb(…)`.
+    It draws new noise for every row of every query, also for a constant. A view is a query, and so is a
+    relation, `connection.sql(…)`, each time that it is printed or fetched: to use rows more than once, store
+    them with `CREATE TABLE … AS SELECT perturb(…)`.
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ def register(connection: Any, perturber: Perturber, name: str = "perturb") -> No
     >>> import wordveil as wv
     >>> connection = duckdb.connect()
     >>> wv.duckdb.register(connection, wv.Perturber.from_profile("balanced"))
-    >>> [(text,)] = connection.sql("SELECT perturb('book a flight')").fetchall()
+    >>> [(text,)] = connection.execute("SELECT perturb('book a flight')").fetchall()
     >>> len(text.split())
     3
     """

@@ -24,7 +24,7 @@ _OWNER: Final = "wv.presidio.perturb_around"
 class WordveilOperator(Operator):  # type: ignore[misc]  # Presidio has no types
     """The operator `wordveil`: perturbs the words of an entity, and only them.
 
-    Everything that Presidio has not recognized stays as it is; see `perturb_around`.
+    Everything that Presidio has not recognized stays as it is, with a PrivacyWarning; see `perturb_around`.
 
     Examples
     --------
@@ -44,8 +44,15 @@ class WordveilOperator(Operator):  # type: ignore[misc]  # Presidio has no types
         return checked_perturber((params or {}).get("perturber"), "the operator 'wordveil'")(text)
 
     def validate(self, params: dict[str, Any] | None = None) -> None:
-        """Check that the parameters have a perturber."""
-        checked_perturber((params or {}).get("perturber"), "the operator 'wordveil'")
+        """Check that the parameters have a perturber; warn of what stays as it is."""
+        perturber = checked_perturber((params or {}).get("perturber"), "the operator 'wordveil'")
+        warnings.warn(
+            "The operator perturbs entities only. What Presidio did not recognize stays as it is, and no "
+            "guarantee covers it. Hint: perturb_around.",
+            PrivacyWarning,
+            stacklevel=5,  # the call of AnonymizerEngine.anonymize
+        )
+        warn_if_weak(perturber, None, stacklevel=6)
 
     def operator_name(self) -> str:
         """Return the name that an OperatorConfig has."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import secrets
 import threading
 import warnings
@@ -72,6 +73,7 @@ class PromptGuard:
         self._sent: dict[int, _Sent] = {}
         self._lock: Final = threading.Lock()  # two threads must not both draw a message for the first time
         self._key: Final = secrets.token_bytes(32)
+        self._process: Final = os.getpid()
         warn_if_weak(perturber, None, stacklevel=3)
 
     @overload
@@ -86,6 +88,11 @@ class PromptGuard:
 
         A prompt that is a str has no position in a conversation: each call draws new noise.
         """
+        if self._process != os.getpid():
+            raise WordveilError(
+                "A PromptGuard can't be used in another process, which does not know what this one sends. "
+                "Hint: create it where its conversation is."
+            )
         if isinstance(messages, str):
             return self._perturber(messages)
         if isinstance(messages, bytes | Mapping) or not isinstance(messages, Sequence):

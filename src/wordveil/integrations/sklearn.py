@@ -137,7 +137,8 @@ class PerturbTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803, ARG002  # scikit-learn's names
         """Check the parameters; nothing is learned from the texts."""
         _refuse_memory()
-        self.__dict__.pop("vectors_fingerprint_", None)
+        for name in ("vectors_fingerprint_", "clean_at_predict_"):
+            self.__dict__.pop(name, None)
         perturber = self.perturber
         if not isinstance(self.unsafe_clean_at_predict, bool):
             raise parameter_error(
@@ -154,6 +155,7 @@ class PerturbTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         array = _array(X)
         self.feature_names_in_ = _names(X, array)
         self.vectors_fingerprint_ = perturber.mechanism.embedding.fingerprint
+        self.clean_at_predict_ = self.unsafe_clean_at_predict
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: N803
@@ -165,7 +167,7 @@ class PerturbTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         After fit with `unsafe_clean_at_predict`: the texts as they are.
         """
-        if self.unsafe_clean_at_predict and hasattr(self, "vectors_fingerprint_"):
+        if getattr(self, "clean_at_predict_", False):  # the parameter may have changed since, unwarned
             return _array(X)
         return self._perturbed(X)
 
@@ -177,8 +179,8 @@ class PerturbTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.array([*private, None], dtype=object)[:-1].reshape(array.shape)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the columns, which are those of the input."""
-        names = self.feature_names_in_ if input_features is None else input_features
+        """Return the names of the columns, which are those of the input; before fit, of a single one."""
+        names = getattr(self, "feature_names_in_", ["x0"]) if input_features is None else input_features
         return np.asarray(names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:

@@ -1,7 +1,7 @@
 """spaCy: the pipeline component `wordveil`, which replaces a Doc by a private one (extra `spacy`)."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import copyreg
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ __all__ = ["PrivateDocs"]
 library("spacy", "spacy", "wv.spacy")
 from spacy.language import Language  # noqa: E402
 from spacy.tokens import Doc  # noqa: E402
-from spacy.vocab import Vocab  # noqa: E402
+from spacy.vocab import Vocab, pickle_vocab  # noqa: E402
 
 _DEFAULTS: Final = {
     "profile": None,
@@ -31,13 +31,45 @@ _DEFAULTS: Final = {
 }
 
 
+class _PassingVocab(Vocab):
+    """The vocabulary of one text, which is gone when the text is."""
+
+
+copyreg.pickle(_PassingVocab, pickle_vocab)  # spaCy registers the class Vocab itself only
+
+
+class _Undivided:
+    """In place of a tokenizer: a Doc of one token, which is the text, and no word for `nlp.vocab` to keep.
+
+    Everything else is that of the tokenizer, which is saved and loaded as before.
+    """
+
+    def __init__(self, tokenizer: Any, attributes: Any) -> None:
+        self._tokenizer, self._attributes = tokenizer, attributes
+
+    def __call__(self, text: str) -> Doc:
+        words = [text] if text else []
+        doc = Doc(_PassingVocab(), words=words, spaces=[False] * len(words))
+        doc.vocab.lex_attr_getters = self._attributes  # type: ignore[attr-defined]  # for the private Doc
+        return doc
+
+    def pipe(self, texts: Iterable[str], batch_size: int = 1000) -> Iterator[Doc]:  # noqa: ARG002  # spaCy's
+        """Yield the Doc of each text."""
+        return map(self, texts)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # pickle asks for some before there is a tokenizer
+            raise AttributeError(name)
+        return getattr(self._tokenizer, name)
+
+
 class PrivateDocs:
     """Replaces every Doc by a new one of private words; `nlp.add_pipe("wordveil", first=True)` creates it.
 
-    The new Doc has a vocabulary of its own: that of the pipeline keeps every word that it has ever read, and
-    whatever refers to it would take them along when it is saved or pickled. For the same reason a pipeline
-    that has read texts can't be saved or pickled, unless it read them inside of `nlp.memory_zone()`, which
-    forgets them.
+    It also replaces the tokenizer of the pipeline by one that leaves texts whole, in a vocabulary of their
+    own: that of the pipeline keeps every word that it reads, and takes them along when it, or a Doc that
+    refers to it, is saved or pickled. Docs that are passed instead of texts have been read already, so a
+    pipeline that was passed one can't be saved or pickled.
 
     Parameters
     ----------
@@ -49,22 +81,21 @@ class PrivateDocs:
     >>> import spacy
     >>> nlp = spacy.blank("en")
     >>> component = nlp.add_pipe("wordveil", config={"profile": "balanced"}, first=True)
-    >>> with nlp.memory_zone():
-    ...     doc = nlp("book a flight to Boston")
-    >>> len(doc), doc.vocab is nlp.vocab
+    >>> doc = nlp("book a flight to Boston")
+    >>> len(doc), "Boston" in nlp.vocab.strings
     (5, False)
     """
 
     def __init__(self, perturber: Perturber) -> None:
         self.perturber: Final = checked_perturber(perturber, "wv.spacy.PrivateDocs")
         self._vocab: Vocab | None = None
-        self._in_zone = self._has_read = False
+        self._has_read_words = False
         warn_if_weak(perturber, None, stacklevel=3)
 
     @sealed
     def __call__(self, doc: Doc) -> Doc:
         """Return a new Doc of private words, and nothing else of the old one but its `as_tuples` context."""
-        self._has_read = self._has_read or not self._in_zone
+        self._has_read_words = self._has_read_words or not isinstance(doc.vocab, _PassingVocab)
         if self._vocab is None:
             attributes = doc.vocab.lex_attr_getters  # type: ignore[attr-defined]  # missing in spaCy's types
             self._vocab = Vocab(lex_attr_getters=attributes)
@@ -72,21 +103,12 @@ class PrivateDocs:
         private._context = doc._context
         return private
 
-    @contextmanager
-    def memory_zone(self, memory: Any = None) -> Iterator[Any]:
-        """Note that spaCy forgets the words that it reads now; `nlp.memory_zone()` calls it."""
-        outer, self._in_zone = self._in_zone, True
-        try:
-            yield memory
-        finally:
-            self._in_zone = outer
-
     def to_disk(self, path: str | Path, *, exclude: Any = ()) -> None:  # noqa: ARG002  # spaCy's names
-        """Write nothing: the configuration of the pipeline has the setting. Refuse if it has read texts."""
+        """Write nothing: the configuration of the pipeline has the setting. Refuse if it was passed Docs."""
         self._check_unread()
 
     def to_bytes(self, *, exclude: Any = ()) -> bytes:  # noqa: ARG002
-        """Return nothing; refuse if the pipeline has read texts."""
+        """Return nothing; refuse if the pipeline was passed Docs."""
         self._check_unread()
         return b""
 
@@ -103,17 +125,17 @@ class PrivateDocs:
         return PrivateDocs, (self.perturber,)
 
     def _check_unread(self) -> None:
-        if self._has_read:
+        if self._has_read_words:
             raise WordveilError(
-                "The vocabulary of this pipeline has the words of texts that it read, and is saved too. "
-                "Hint: save it before, or read texts inside of 'with nlp.memory_zone():'."
+                "This pipeline was passed Docs, whose words its vocabulary may have, and that is saved too. "
+                "Hint: save it before, or pass texts."
             )
 
 
 @Language.factory("wordveil", default_config=_DEFAULTS)
 def make_component(
-    nlp: Language,  # noqa: ARG001  # spaCy's names
-    name: str,  # noqa: ARG001
+    nlp: Language,
+    name: str,  # noqa: ARG001  # spaCy's names
     profile: str | None,
     epsilon: float | None,
     lam: float | None,
@@ -123,10 +145,26 @@ def make_component(
     embedding: str | None,
     pad_to: int | None,
 ) -> PrivateDocs:
-    """Return the component of a configuration: a profile, or a setting with ε."""
+    """Return the component of a configuration, a profile or a setting with ε; wrap the tokenizer of `nlp`."""
+    component = PrivateDocs(_perturber(profile, epsilon, lam, dims, mechanism, answer, embedding, pad_to))
+    if not isinstance(nlp.tokenizer, _Undivided):
+        nlp.tokenizer = _Undivided(nlp.tokenizer, nlp.vocab.lex_attr_getters)  # type: ignore[attr-defined]
+    return component
+
+
+def _perturber(
+    profile: str | None,
+    epsilon: float | None,
+    lam: float | None,
+    dims: int | None,
+    mechanism: str,
+    answer: str | None,
+    embedding: str | None,
+    pad_to: int | None,
+) -> Perturber:
     policy = Policy(pad_to=pad_to)
     if profile is not None:
-        return PrivateDocs(Perturber.from_profile(profile, policy))
+        return Perturber.from_profile(profile, policy)
     if epsilon is None:
         raise ParameterError("The component 'wordveil' needs a profile or an epsilon. Hint: config={…}.")
     vectors = load_embedding(embedding)
@@ -134,4 +172,4 @@ def make_component(
         key: value for key, value in (("lam", lam), ("answer", answer)) if value is not None
     }
     projected = vectors if dims is None else vectors.project(dims)
-    return PrivateDocs(Perturber(make_mechanism(mechanism, projected, epsilon, **options), policy))
+    return Perturber(make_mechanism(mechanism, projected, epsilon, **options), policy)

@@ -211,6 +211,14 @@ def test_an_attack_is_measured_once_for_all_answers(
     assert len(calls) == 3
 
 
+def test_blocked_words_never_stay(small: wv.Embedding) -> None:
+    blocked = wv.BlockList([word for word in small.words if word != small.words[0]], public=True)
+    effort = Effort(draws=50, word_draws=4)
+    share = 100.0 / len(small)  # one word of all is allowed
+    facts = Measurer(cache=False).measure("n_w", wv.Laplace(small, 1e6, blocked=blocked), effort)
+    assert facts["n_w"] == pytest.approx(share)
+
+
 def test_smaller_data_keep_labels_and_parts() -> None:
     is_test = [row % 2 == 0 for row in range(240)]
     data = wv.evaluation.LabelledTexts("a", 10 * TEXTS, 10 * DATA[1], is_test=is_test)

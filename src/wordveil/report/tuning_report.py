@@ -75,7 +75,10 @@ def _judged(result: TuningResult) -> StatTable:
         is_privacy = STATISTICS[name].is_privacy
         asked = f"at {'most' if is_privacy else 'least'} {limit:g}" if limit is not None else "the goal"
         rows.append((STATISTICS[name].label, asked, *cells))
-    note = "95% intervals; a constraint is satisfied if the unfavourable end is within the limit."
+    note = (
+        "95% intervals; a constraint is satisfied if the unfavourable end is within the limit, and one on "
+        "accuracy only if the classifier is significantly better than the most frequent label."
+    )
     return StatTable("Judged by", ("statistic", "asked for", "choice", "runner-up"), tuple(rows), note)
 
 
@@ -88,7 +91,7 @@ def _contenders(rows: Sequence[dict[str, Any]]) -> StatTable:
         )
         for row in rows
     )
-    note = "Each measured at the ε where the constraints end, with draws that did not choose it."
+    note = "Each at the ε where the constraints end, measured with other draws than those that found this ε."
     return StatTable("The contenders, the best first", ("setting", *(c[0] for c in columns)), lines, note)
 
 

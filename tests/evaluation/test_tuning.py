@@ -137,6 +137,14 @@ def test_a_classifier_that_has_learnt_satisfies_a_limit(small: wv.Embedding) -> 
     assert best["accuracy_p_majority"] < 0.05
     assert best["accuracy_low"] / best["accuracy_unperturbed_high"] >= 0.8
     assert best["judged"]["accuracy"]["low"] >= 0.8
+    table = wv.make_report(result).tables[1]
+    cells = {line[0]: dict(zip(table.columns, line, strict=True)) for line in table.rows}
+    always = cells["always the same answer (most frequent label)"]
+    assert always["accuracy"] == f"{best['accuracy_majority']:.3f}"
+    assert always["S"] == f"{best['attack_alone']:.1%}"
+    assert cells["unperturbed text"]["accuracy"] == f"{best['accuracy_unperturbed']:.3f}"
+    assert cells["chance"]["accuracy"] == f"{best['accuracy_chance']:.3f}"
+    assert cells["a random answer"]["cosine, content"] == f"{best['random_cosine_content']:.2f}"
 
 
 def test_draws_that_were_lucky_are_not_believed(small: wv.Embedding, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,6 +99,27 @@ def test_from_the_command_and_from_python(
     assert [verdict.outcome for verdict in result.verdicts()] == [c["outcome"] for c in printed["claims"]]
 
 
+def test_labelled_texts_from_standard_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = six_classes(tmp_path / "trec.csv")
+    chosen = [*options, "--epsilons", "100", "--lams", "0", "--dims", "20", "--repetitions", "2", "--json"]
+
+    def piped(*arguments: str) -> int:
+        with (tmp_path / "trec.csv").open() as file:
+            monkeypatch.setattr("sys.stdin", file)
+            return main(["experiment", "utility", "-", *chosen, *arguments])
+
+    assert piped("--format", "csv") == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["name"] == "standard input"
+    assert main(["experiment", "utility", str(tmp_path / "trec.csv"), *chosen]) == 0
+    named = json.loads(capsys.readouterr().out)
+    assert [row["mean"] for row in named["rows"]] == [row["mean"] for row in printed["rows"]]
+    assert piped() == 2
+    assert "must be CSV, TSV, JSON Lines or Parquet. Hint: --format" in capsys.readouterr().err
+
+
 def test_a_test_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     six_classes(tmp_path / "train.csv")
     (tmp_path / "test.csv").write_text("label,text\nHUM,who was the singer\nNUM,how many miles\n")

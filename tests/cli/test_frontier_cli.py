@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import stat
 import subprocess
 import time
 from pathlib import Path
@@ -83,12 +84,44 @@ def test_a_setting_for_a_goal(vectors: str, folder: Path, capsys: pytest.Capture
 def test_tuning_with_texts_warns(vectors: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "texts.csv").write_text(LABELLED)
     command = ["tune", "--min-accuracy", "0.9", "--embedding", vectors, "--lams", "0", "--answers", "nearest"]
-    texts = ["--data", "texts.csv", "--text", "message", "--label", "label", "--repetitions", "2"]
+    texts = ["--data", "texts.csv", "--text", "message", "--label", "label", "--repetitions", "3"]
     assert main([*command, *texts, "--draws", "300", "--save", "tuned.toml"]) == 0
     captured = capsys.readouterr()
     assert "this choice is not private" in captured.err
     assert "public stand-in" in captured.err
     assert "if these are private, so is this file" in (folder / "tuned.toml").read_text()
+    assert stat.S_IMODE((folder / "tuned.toml").stat().st_mode) == 0o600
+
+
+def test_a_settings_file_is_checked_before_the_work_and_replaced_only_by_force(
+    vectors: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "old.toml").write_text("epsilon = 1\n")
+    command = ["tune", "--max-attack", "0.6", "--embedding", vectors, "--lams", "0", "--answers", "nearest"]
+    with monkeypatch.context() as no_work:
+        no_work.setattr("wordveil.cli.tune.find_setting", lambda *_, **__: pytest.fail("it should not start"))
+        for target, code, message in (
+            ("old.toml", 2, "exists already. Hint: --force"),
+            (str(folder), 2, "is a folder"),
+            ("absent/tuned.toml", 2, "No such folder"),
+        ):
+            assert main([*command, "--save", target]) == code
+            assert message in capsys.readouterr().err
+    assert (folder / "old.toml").read_text() == "epsilon = 1\n"
+    assert main([*command, "--draws", "200", "--save", "old.toml", "--force"]) == 0
+    assert "chosen by wordveil tune" in (folder / "old.toml").read_text()
+    assert sorted(path.name for path in folder.iterdir()) == ["in.csv", "old.toml"]
+
+
+def test_a_split_column(vectors: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"book a flight,ham,{part}\ntea at noon,spam,{part}\n" for part in ("train", "dev", "test")]
+    (folder / "texts.csv").write_text("message,label,part\n" + "".join(6 * lines))
+    texts = ["--data", "texts.csv", "--text", "message", "--label", "label", "--split-column", "part"]
+    common = ["--embedding", vectors, "--lams", "0", "--answers", "nearest", *texts, "--json", *QUICK]
+    facts = json.loads(run(capsys, "frontier", "--epsilons", "9", "--word-draws", "2", *common))
+    assert facts["settings"]["records"] == 24
+    facts = json.loads(run(capsys, "tune", "--max-attack", "0.7", "--repetitions", "2", *common))
+    assert facts["settings"]["records"] == 24
 
 
 def test_spaces_of_the_default_vectors(glove: wv.Embedding) -> None:

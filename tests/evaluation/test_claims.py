@@ -59,10 +59,16 @@ def test_the_wrong_direction_fails() -> None:
         "does not hold",
         "holds",
         "holds",
-        "does not hold",
+        "undecided",
         "does not hold",
     ]
     assert "these go the other way: N_w at ε = 5" in verdicts[1].found
+
+
+def test_no_evidence_is_undecided_and_the_opposite_is_not() -> None:
+    changes, _, _, _, sparse, _ = holds(*make_sweep(0.0, shared=5.0))
+    assert (changes, sparse) == ("undecided", "undecided")
+    assert holds(*make_sweep(10.0, sparse=-8.0))[4] == "does not hold"
 
 
 def test_a_percentile_that_moves_against_the_mean_fails() -> None:

@@ -40,6 +40,16 @@ def test_shortcuts_and_perturb_ids_have_the_same_law(space: wv.Embedding) -> Non
     assert slow.settings["precision"][0]["other_answers_than_exact"] == 0.0
 
 
+def test_blocked_words_are_counted_by_the_mechanism_itself(space: wv.Embedding) -> None:
+    """A blocked word never stays, which the shortcuts do not know."""
+    words = space.words[:100]
+    mechanism = wv.Laplace(space, 1e6, blocked=wv.BlockList(words, public=True))
+    assert not families_of([wv.evaluation.Setting(mechanism)])[0].is_additive
+    (row,) = privacy_sweep(mechanism, words=words, draws=2, cache=False).rows()[:1]
+    assert (row["statistic"], row["mean"]) == ("N_w", 0.0)
+    assert privacy_sweep(wv.Laplace(space, 1e6), words=words, draws=2, cache=False).rows()[0]["mean"] == 100.0
+
+
 def test_a_result_is_plain_and_carries_units(space: wv.Embedding) -> None:
     result = privacy_sweep(make_grid(space, [2.0, 6.0], [0.0, 1.0]), words=200, draws=20, cache=False)
     assert {(row["statistic"], row["unit"]) for row in result.rows()} == {

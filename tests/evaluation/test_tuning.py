@@ -14,13 +14,13 @@ from wordveil.cli.main import main
 from wordveil.embedding.store import save_store
 from wordveil.evaluation import tuning_problem
 from wordveil.evaluation.frontier_measures import Effort
-from wordveil.evaluation.frontier_probes import order_interval
+from wordveil.evaluation.frontier_probes import PROBES, order_interval
 from wordveil.evaluation.frontier_spaces import Curve, Space
 from wordveil.evaluation.results import result_from_dict
 from wordveil.evaluation.tuning import tune
-from wordveil.evaluation.tuning_problem import STATISTICS, Constraint, make_problem
+from wordveil.evaluation.tuning_problem import STATISTICS, Constraint, Measured, make_problem
 from wordveil.evaluation.tuning_search import Point, rounded
-from wordveil.intervals import Share
+from wordveil.intervals import clopper_pearson
 
 DATA = (
     ["book a flight to boston", "call me at noon please", "the red house is on fire now"] * 10,
@@ -116,6 +116,58 @@ def test_texts_decide_with_a_warning_that_the_choice_is_not_private(small: wv.Em
     assert "public stand-in" in report.text("html")
 
 
+def test_a_classifier_that_has_learnt_nothing_satisfies_no_limit(small: wv.Embedding) -> None:
+    """Of 80 texts 70 are ham, so always answering ham has 0.875, and the words tell nothing."""
+    random = np.random.default_rng(3)
+    texts = [" ".join(random.choice(list(small.words), 4)) for _ in range(80)]
+    data = texts, ["ham"] * 70 + ["spam"] * 10
+    result = tuned(small, min_accuracy=0.7, data=data, repetitions=3, lams=[0.0], answers=["nearest"])
+    assert not result.is_met
+    assert "the classifier is not significantly better than the most frequent label" in result.shortfall
+    assert result.chosen is not None
+    assert result.chosen["epsilon"] > 0.01  # not the most private one, which is as good as any other
+    assert wv.make_report(result).summary[1].startswith("No setting satisfies every constraint")
+
+
+def test_a_classifier_that_has_learnt_satisfies_a_limit(small: wv.Embedding) -> None:
+    result = tuned(small, min_accuracy=0.8, data=DATA, repetitions=3, lams=[0.0], answers=["nearest"])
+    assert result.is_met
+    best = result.chosen
+    assert best is not None
+    assert best["accuracy_p_majority"] < 0.05
+    assert best["accuracy_low"] / best["accuracy_unperturbed_high"] >= 0.8
+    assert best["judged"]["accuracy"]["low"] >= 0.8
+    table = wv.make_report(result).tables[1]
+    cells = {line[0]: dict(zip(table.columns, line, strict=True)) for line in table.rows}
+    always = cells["always the same answer (most frequent label)"]
+    assert always["accuracy"] == f"{best['accuracy_majority']:.3f}"
+    assert always["S"] == f"{best['attack_alone']:.1%}"
+    assert cells["unperturbed text"]["accuracy"] == f"{best['accuracy_unperturbed']:.3f}"
+    assert cells["chance"]["accuracy"] == f"{best['accuracy_chance']:.3f}"
+    assert cells["a random answer"]["cosine, content"] == f"{best['random_cosine_content']:.2f}"
+
+
+def test_draws_that_were_lucky_are_not_believed(small: wv.Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The draws that ε is settled with show a fifth too little; others confirm a smaller ε."""
+    probe, settling = PROBES["attack"], 1
+
+    def lucky(measurer: Any, mechanism: Any, effort: Effort) -> dict[str, Any]:
+        facts = probe(measurer, mechanism, effort)
+        factor = 0.8 if effort.seed == settling else 1.0
+        return facts | {name: factor * facts[name] for name in ("attack", "attack_low", "attack_high")}
+
+    options: dict[str, Any] = {"max_attack": 0.5, "lams": [0.0], "answers": ["nearest"]}
+    honest = tuned(small, **options).chosen
+    monkeypatch.setitem(PROBES, "attack", lucky)
+    result = tuned(small, **options)
+    assert result.is_met
+    assert honest is not None
+    assert result.chosen is not None
+    assert result.settings["seeds"][-1] > settling + 1  # the first confirmation failed
+    assert result.chosen["attack_high"] <= 0.5
+    assert result.chosen["epsilon"] <= 1.05 * honest["epsilon"]
+
+
 def test_if_nothing_satisfies_it_says_how_close_the_best_came(small: wv.Embedding) -> None:
     result = tuned(small, max_attack=0.2, min_closeness=0.9)
     assert not result.is_met
@@ -157,12 +209,12 @@ def test_points_are_ranked_by_constraints_before_the_goal(small: wv.Embedding) -
     curve = Curve(Space(small), "laplace", {})
 
     def point(attack: float, goal: float) -> Point:
-        shares = {"attack": Share(attack, attack - 0.02, attack + 0.02)}
-        return Point(curve, 1.0, shares, Share(goal, goal, goal), problem)
+        shares = {"attack": Measured(attack, attack - 0.02, attack + 0.02)}
+        return Point(curve, 1.0, shares, Measured(goal, goal, goal), problem)
 
     within, better, beyond = point(0.2, 0.5), point(0.25, 0.6), point(0.5, 0.9)
     assert sorted([beyond, within, better], key=lambda p: p.rank("unfavourable")) == [better, within, beyond]
-    assert replace(better, shares={"attack": Share(0.29, 0.2, 0.31)}).excess() > 0.0
+    assert replace(better, shares={"attack": Measured(0.29, 0.2, 0.31)}).excess() > 0.0
 
 
 def test_the_interval_of_a_percentile_covers() -> None:
@@ -178,9 +230,18 @@ def test_the_interval_of_a_percentile_covers() -> None:
         interval = order_interval(each, 95, 20)
         truth = 0.5818  # the 95th percentile of Beta(2, 5)
         misses += interval.high < truth
-        wrong += order_interval(each, 80, 20).high < truth
+        wrong += order_interval(each, 40, 20).high < truth
     assert misses < 25
     assert wrong > 300
+
+
+def test_a_percentile_that_the_sample_is_too_small_for_has_no_upper_end() -> None:
+    """Of 200 words, the 99th percentile may be above all that were drawn."""
+    assert order_interval([0.0] * 200, 99, 20).high == 1.0
+    assert order_interval([0.2] * 200, 95, 20).high == clopper_pearson(4, 20).high
+    # The word at the upper end was drawn 20 times only, and may stay more often than it did.
+    spread = [number / 20 for number in range(20) for _ in range(10)]
+    assert order_interval(spread, 50, 20).high > 0.6
 
 
 def test_words_without_watched_ones_give_an_error(small: wv.Embedding) -> None:
@@ -214,6 +275,7 @@ def test_watched_words_are_limited(glove: wv.Embedding) -> None:
         ({"max_attack": 0.3, "draws": 5}, "'draws'"),
         ({"max_attack": 0.3, "epsilons": [0.0]}, "'epsilons'"),
         ({"max_attack": 0.3, "repetitions": 1}, "'repetitions'"),
+        ({"min_accuracy": 0.9, "data": DATA, "repetitions": 2}, "'repetitions'"),
     ],
 )
 def test_mistakes(small: wv.Embedding, options: dict[str, Any], message: str) -> None:

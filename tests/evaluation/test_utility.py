@@ -13,7 +13,7 @@ import wordveil as wv
 from wordveil.evaluation import classifiers, make_grid, utility
 from wordveil.evaluation.classifiers import Fits, classify
 from wordveil.evaluation.datasets import LabelledTexts
-from wordveil.evaluation.scores import interval_of, p_not_better, scores_of
+from wordveil.evaluation.scores import best_constant, interval_of, p_not_better, scores_of
 from wordveil.evaluation.student import half_width
 from wordveil.evaluation.utility_experiment import OVERLAP, random_split
 
@@ -126,7 +126,10 @@ def test_a_fixed_split_is_kept_and_its_intervals_count_the_tested_records(space:
     assert result.settings["split"] == "fixed"
     assert result.settings["tested_records"] == 20
     (row,) = (r for r in result.rows() if r["statistic"] == "accuracy" and r["tested_on"] == "private")
-    assert row["low"] is not None  # one repetition is enough where records are resampled
+    assert row["mean"] == 1.0
+    # One repetition is enough where records are resampled. The limit for 20 of 20 is 0.025^(1/20).
+    assert (row["low"], row["high"]) == (pytest.approx(0.8316, abs=1e-4), 1.0)
+    assert all(r["low"] < r["high"] for r in result.rows())
     rare = LabelledTexts("rare", [*train, "a"], [*labels, "once"], [False] * 80 + [True])
     assert utility(rare, grid, repetitions=1, cache=False).settings["labels"] == ["ham", "once", "spam"]
 
@@ -214,18 +217,18 @@ def simulated(random: Any, share: float, majority: int = 536, others: int = 464)
 def test_a_classifier_as_good_as_the_majority_is_rarely_called_better() -> None:
     """α = 5%, n = 500 simulated classifiers each: none that knows nothing, most that know something."""
     random = np.random.default_rng(1)
-    nothing = [p_not_better(simulated(random, share), 0) for share in (0.1, 0.5, 0.9) for _ in range(167)]
+    nothing = [p_not_better(simulated(random, share)) for share in (0.1, 0.5, 0.9) for _ in range(167)]
     assert np.mean(np.array(nothing) < 0.05) <= 0.07
     # As many records are won as lost: the hardest case, in which exactly 5% should be below.
     even = []
     for _ in range(500):
         won = random.binomial(100, 0.5)
-        even.append(p_not_better(np.array([[[436 + won, 100 - won], [464 - won, won]]]), 0))
+        even.append(p_not_better(np.array([[[436 + won, 100 - won], [464 - won, won]]])))
     assert np.mean(np.array(even) < 0.05) <= 0.07
     better = []
     for _ in range(100):
         wrong, right = random.binomial(536, 0.1), random.binomial(464, 0.2)
-        better.append(p_not_better(np.array([[[536 - wrong, wrong], [464 - right, right]]]), 0))
+        better.append(p_not_better(np.array([[[536 - wrong, wrong], [464 - right, right]]])))
     assert np.mean(np.array(better) < 0.05) > 0.8
 
 
@@ -259,3 +262,33 @@ def test_intervals_of_a_fixed_split_are_honest() -> None:
             yield low <= 0.8 <= high
 
     assert np.mean(list(cases())) >= 0.9
+
+
+def test_intervals_of_a_fixed_split_do_not_collapse() -> None:
+    """Both labels perfect, or one never recognised: every score has an interval, and it contains the score."""
+    for cells in ([[20, 0], [0, 5]], [[20, 0], [5, 0]], [[1, 0], [0, 1]]):
+        matrix = np.array([cells])
+        scores = scores_of(matrix)
+        intervals = interval_of(matrix, scores, None)
+        for score, (low, high) in zip(scores[0], intervals, strict=True):
+            assert low is not None
+            assert high is not None
+            assert 0.0 <= low <= score <= high <= 1.0
+            assert high - low > 0.05
+
+
+def test_a_constant_answer_is_no_better_than_itself() -> None:
+    """Balanced to learn from, 450 and 550 to test on: "1" is right 550 times, significantly more than "0"."""
+    always = np.array([[[0, 450], [0, 550]]])
+    assert p_not_better(always) == 1.0
+    assert best_constant(always) == 1
+
+
+def test_the_majority_is_that_of_the_tested_records(space: wv.Embedding) -> None:
+    train, labels = (SPAM + HAM) * 10, (["spam"] * 4 + ["ham"] * 4) * 10
+    test, truth = ["free prize", "at home", "money now", "win"] * 5, ["spam", "ham", "spam", "spam"] * 5
+    result = utility(
+        (train, labels), make_grid(space, [100.0], [0.0]), test=(test, truth), repetitions=1, cache=False
+    )
+    assert result.settings["majority_label"] == "spam"
+    assert {row["majority"] for row in result.rows() if row["statistic"] == "accuracy"} == {0.75}

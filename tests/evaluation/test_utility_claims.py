@@ -29,7 +29,7 @@ def grid(
     repetitions = np.asarray(accuracy).shape[2]
     overlap = options.pop("overlap", OVERLAP)
     table = matrices(accuracy, **options)
-    return ScoredGrid(lams, epsilons, table, matrices(np.full(repetitions, clean), **options), 0, overlap)
+    return ScoredGrid(lams, epsilons, table, matrices(np.full(repetitions, clean), **options), overlap)
 
 
 def outcomes(scored: ScoredGrid, sms: Any = ()) -> list[str]:
@@ -65,6 +65,27 @@ def test_accuracy_that_rises(overlap: float | None) -> None:
     assert outcomes(grid(accuracy[:, ::-1], (0.0,), (1.0, 10.0), overlap=overlap)) == ["does not hold"]
 
 
+def test_accuracy_that_does_not_move_is_undecided() -> None:
+    flat = grid(noisy(0.8, (1, 2, 8), 0.01), (0.0,), (1.0, 10.0))
+    assert outcomes(flat) == ["undecided"]
+
+
+def test_a_fall_between_the_ends_is_seen() -> None:
+    accuracy = noisy(0.7, (1, 3, 8), 0.001)
+    accuracy[:, 1] += 0.2
+    accuracy[:, 2] += 0.1
+    (verdict,) = utility_claims(grid(accuracy, (0.0,), (1.0, 5.0, 10.0)))
+    assert verdict.outcome == "does not hold"
+    assert "falls significantly from ε = 5 to 10;" in verdict.found
+
+
+@pytest.mark.parametrize("overlap", [OVERLAP, None])
+@pytest.mark.parametrize(("level", "outcome"), [(0.97, "holds"), (0.94, "undecided"), (0.9, "does not hold")])
+def test_recall_is_judged_by_its_interval(level: float, outcome: str, overlap: float | None) -> None:
+    scored = grid(noisy(level, (1, 2, 8)), (0.0,), (1.0, 5.0), overlap=overlap)
+    assert outcomes(scored, SPAM_AND_HAM)[1:] == [outcome] * 2
+
+
 def test_recall_of_the_sms() -> None:
     accuracy = noisy(0.97, (2, 2, 8))
     assert outcomes(grid(accuracy, (0.0, 1.0), (1.0, 5.0)), SPAM_AND_HAM)[2:] == ["holds", "holds"]
@@ -73,7 +94,7 @@ def test_recall_of_the_sms() -> None:
     # Always answering "ham" has a perfect recall of ham, and has learnt nothing.
     table = np.zeros((1, 2, 8, 2, 2), dtype=np.int64)
     table[..., 0, 0], table[..., 1, 0] = 600, 400
-    always = ScoredGrid((0.0,), (1.0, 5.0), table, matrices(np.full(8, 0.95)), 0, OVERLAP)
+    always = ScoredGrid((0.0,), (1.0, 5.0), table, matrices(np.full(8, 0.95)), OVERLAP)
     rises, spam, ham = utility_claims(always, SPAM_AND_HAM)
     assert [rises.outcome, spam.outcome, ham.outcome] == ["undecided", "does not hold", "undecided"]
     assert "not significantly better than the most frequent label" in ham.found

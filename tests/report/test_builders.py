@@ -113,13 +113,18 @@ def test_mechanisms_named_settings_and_no_epsilon() -> None:
     assert "N_w: mean" in alone.text("md")
 
 
-@pytest.mark.parametrize("labels", [("ham", "spam"), ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")])
-def test_utility_has_baselines_in_every_table_and_figure(labels: tuple[str, ...]) -> None:
-    report = make_report(utility(labels))
+@pytest.mark.parametrize(
+    ("labels", "paper"),
+    [(("ham", "spam"), ""), (("ham", "spam"), "sms"), (("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM"), "")],
+)
+def test_utility_has_baselines_in_every_table_and_figure(labels: tuple[str, ...], paper: str) -> None:
+    result = utility(labels)
+    report = make_report(replace(result, settings=result.settings | {"paper": paper}))
     assert report.is_private
     for table in report.tables:
         for baseline in ("unperturbed", "majority", "chance"):
-            assert any(baseline in row[0] for row in table.rows), table.title
+            names = [table.title.lower(), *(row[0] for row in table.rows)]
+            assert any(baseline in name for name in names), table.title
     for chart in report.charts:
         for panel in chart.panels:
             assert [level.name for level in panel.levels] == ["unperturbed", "majority", "chance"]
@@ -127,9 +132,18 @@ def test_utility_has_baselines_in_every_table_and_figure(labels: tuple[str, ...]
         "tested on private text",
         "tested on clean text",
     ]
-    assert len(report.tables) == 2 * (4 + len(labels))
-    assert cells(report, "Accuracy, trec, tested on clean")["λ = 0"][0] == "0.510 ± 0.490"
+    assert len(report.tables) == 2 * (4 + len(labels)) + bool(paper)
+    assert cells(report, "Accuracy, trec, tested on clean")["λ = 0"][0] == "0.510 (0.450 to 1.000)"
     assert "unperturbed 0.90, majority 0.25, chance 0.17" in report.summary[1]
+
+
+@pytest.mark.parametrize(("split", "words"), [("fixed", "over tested records"), ("random", "Nadeau")])
+def test_notes_and_cells_of_intervals(split: str, words: str) -> None:
+    result = utility(("ham", "spam"))
+    rows = [row | {"low": row["mean"] - 0.1, "high": row["mean"] + 0.1} for row in result.rows()]
+    report = make_report(replace(result, facts=rows, settings=result.settings | {"split": split}))
+    assert cells(report, "Accuracy, trec, tested on clean")["λ = 0"][0] == "0.510 ± 0.100"
+    assert words in report.tables[0].note
 
 
 def test_utility_beside_the_paper_and_on_one_kind_of_text() -> None:
@@ -138,6 +152,10 @@ def test_utility_beside_the_paper_and_on_one_kind_of_text() -> None:
     assert cells(report, "Unperturbed text") == {
         "ours, bow, about 'ham'": ("0.500", "0.500", "0.500"),
         "ours, bow, about 'spam'": ("0.500", "0.500", "0.500"),
+        "majority, about 'ham'": ("0.250", "0.250", "0.250"),
+        "majority, about 'spam'": ("0.250", "0.250", "0.250"),
+        "chance, about 'ham'": ("0.170", "0.170", "0.170"),
+        "chance, about 'spam'": ("0.170", "0.170", "0.170"),
         "the paper's, bag of words": ("0.99", "0.92", "0.99"),
     }
     assert len(report.charts) == 2

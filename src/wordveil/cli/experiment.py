@@ -12,6 +12,7 @@ from wordveil.cli.experiment_inputs import (
     Settings,
     kept_when_stopped,
     list_settings,
+    read_labelled,
     read_texts,
     show_result,
     usable_cache,
@@ -34,7 +35,7 @@ from wordveil.cli.setting import ChosenProfile, chosen_profile
 from wordveil.embedding import load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.errors import check_whole
-from wordveil.evaluation import density, load_labelled, privacy_sweep, utility
+from wordveil.evaluation import density, privacy_sweep, utility
 from wordveil.evaluation.classifiers import ClassifierName
 from wordveil.evaluation.sweep_cache import user_sweeps
 from wordveil.evaluation.utility_cache import user_scores
@@ -195,7 +196,10 @@ def density_(
 def utility_(
     context: typer.Context,
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Labelled texts: CSV, TSV, JSON Lines or Parquet.")
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Labelled texts: CSV, TSV, JSON Lines or Parquet; - is standard input."
+        ),
     ],
     text: Annotated[str | None, typer.Option(metavar="COLUMN", help="Which column holds the text.")] = None,
     label: Annotated[str | None, typer.Option(metavar="COLUMN", help="Which column holds the label.")] = None,
@@ -253,7 +257,7 @@ def utility_(
         device=chosen_device(device),
     )
     layout = make_layout(format, delimiter, no_header, no_quotes)
-    data = load_labelled(file, text, label, positive, layout, test_path=test_file, split=split_column)
+    data = read_labelled(file, text, label, positive, layout, test_file=test_file, split_column=split_column)
     cache = usable_cache(user_scores, no_cache)
     with kept_when_stopped(cache), count_progress("training") as watch:
         result = utility(

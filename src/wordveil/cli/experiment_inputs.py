@@ -16,7 +16,7 @@ from wordveil.cli.options import option_pairs
 from wordveil.cli.setting import chosen_profile
 from wordveil.embedding import load_embedding
 from wordveil.errors import MachineError, ParameterError, check_whole
-from wordveil.evaluation.datasets import recognise_dataset
+from wordveil.evaluation.datasets import LabelledTexts, load_labelled, recognise_dataset
 from wordveil.evaluation.results import Result
 from wordveil.evaluation.setting_files import read_settings
 from wordveil.evaluation.settings import Setting, make_grid
@@ -35,6 +35,7 @@ __all__ = [
     "list_settings",
     "parse_dims",
     "parse_numbers",
+    "read_labelled",
     "read_texts",
     "show_result",
     "usable_cache",
@@ -131,6 +132,24 @@ def read_texts(file: Path, columns: list[str], layout: Layout) -> Iterator[str]:
         for chunk in table.chunks():
             for row in zip(*chunk.texts.values(), strict=True):
                 yield " ".join(text or "" for text in row)
+
+
+def read_labelled(
+    file: Path,
+    text: str | None,
+    label: str | None,
+    positive: str | None,
+    layout: Layout,
+    *,
+    test_file: Path | None,
+    split_column: str | None,
+) -> LabelledTexts:
+    """Return the labelled texts of a file; `-` is standard input."""
+    columns = text, label, positive
+    if str(file) != "-":
+        return load_labelled(file, *columns, layout, test_path=test_file, split=split_column)
+    with opened("-", layout) as (pipe, name, pipe_layout, _):
+        return load_labelled(name, *columns, pipe_layout, test_path=test_file, split=split_column, file=pipe)
 
 
 def usable_cache(folder: Any, no_cache: bool) -> Path | bool:

@@ -34,6 +34,7 @@ from wordveil.cli.spaces import (
     Linked,
     MechanismNames,
     SpaceDims,
+    SplitColumn,
     TestFile,
     Text,
     all_mechanisms,
@@ -41,7 +42,7 @@ from wordveil.cli.spaces import (
     list_spaces,
     parse_shares,
     prior_of,
-    read_labelled,
+    read_data,
 )
 from wordveil.evaluation.classifiers import ClassifierName
 from wordveil.evaluation.frontier_cache import user_facts
@@ -74,6 +75,7 @@ def frontier(
     text: Text = None,
     label: Label = None,
     test_file: TestFile = None,
+    split_column: SplitColumn = None,
     format: FormatOption = None,
     delimiter: Delimiter = None,
     no_header: NoHeader = False,
@@ -109,7 +111,9 @@ def frontier(
     search_device = chosen_device(device)
     targets = parse_shares(attacks, "attacks")
     values = None if epsilons is None else parse_numbers(epsilons, "epsilons")
-    labelled = read_labelled(data, text, label, test_file, (format, delimiter, no_header, no_quotes))
+    labelled = read_data(
+        data, text, label, test_file, split_column, (format, delimiter, no_header, no_quotes)
+    )
     spaces = list_spaces(embedding, dims, DIMS)
     cache = usable_cache(user_facts, no_cache)
     with kept_when_stopped(cache), count_progress("measuring") as watch:

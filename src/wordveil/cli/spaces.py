@@ -6,13 +6,13 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from wordveil.cli.experiment_inputs import parse_dims, parse_numbers
+from wordveil.cli.experiment_inputs import parse_dims, parse_numbers, read_labelled
 from wordveil.cli.options import make_layout
 from wordveil.cli.setting import chosen_prior
 from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME, MAP_NAME
 from wordveil.errors import ParameterError
-from wordveil.evaluation import LabelledTexts, load_labelled
+from wordveil.evaluation import LabelledTexts
 from wordveil.evaluation.frontier_spaces import Space
 from wordveil.mechanisms import mechanism_class, mechanism_names
 from wordveil.mechanisms.answers import ANSWERS
@@ -29,6 +29,7 @@ __all__ = [
     "Linked",
     "MechanismNames",
     "SpaceDims",
+    "SplitColumn",
     "TestFile",
     "Text",
     "all_mechanisms",
@@ -36,7 +37,7 @@ __all__ = [
     "list_spaces",
     "parse_shares",
     "prior_of",
-    "read_labelled",
+    "read_data",
 ]
 
 TEXTS: Final = "Labelled texts"
@@ -93,6 +94,15 @@ TestFile = Annotated[
         "--test-file",
         metavar="FILE",
         help="Test on this file (default: on 30% of the texts, at random).",
+        rich_help_panel=TEXTS,
+    ),
+]
+SplitColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--split-column",
+        metavar="COLUMN",
+        help="A column that says 'train' or 'test'; other rows are left out.",
         rich_help_panel=TEXTS,
     ),
 ]
@@ -161,19 +171,25 @@ def prior_of(frequencies: Path | None, are_public: bool) -> Callable[[Embedding]
     return prior
 
 
-def read_labelled(
+def read_data(
     file: Path | None,
     text: str | None,
     label: str | None,
     test_file: Path | None,
+    split_column: str | None,
     layout: tuple[str | None, str | None, bool, bool],
 ) -> LabelledTexts | None:
     """Return the labelled texts, if there is a file; `layout` has the options that say how to read it."""
     if file is None:
-        if text or label or test_file:
-            raise ParameterError("--text, --label and --test-file are about --data. Hint: --data FILE.")
+        if text or label or test_file or split_column:
+            raise ParameterError(
+                "--text, --label, --test-file and --split-column are about --data. Hint: --data FILE."
+            )
         return None
-    return load_labelled(file, text, label, None, make_layout(*layout), test_path=test_file)
+    table_layout = make_layout(*layout)
+    return read_labelled(
+        file, text, label, None, table_layout, test_file=test_file, split_column=split_column
+    )
 
 
 def parse_shares(text: str, name: str) -> tuple[float, ...]:

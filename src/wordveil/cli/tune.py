@@ -1,11 +1,13 @@
 """`wordveil tune`: a setting for a goal."""
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import typer
 
+from wordveil.atomic import atomic_write
 from wordveil.cli.console import count_progress, note, output
 from wordveil.cli.experiment_inputs import NoCache, kept_when_stopped, parse_numbers, usable_cache
 from wordveil.cli.options import (
@@ -29,14 +31,16 @@ from wordveil.cli.spaces import (
     Linked,
     MechanismNames,
     SpaceDims,
+    SplitColumn,
     TestFile,
     Text,
     all_mechanisms,
     list_answers,
     list_spaces,
     prior_of,
-    read_labelled,
+    read_data,
 )
+from wordveil.errors import ParameterError
 from wordveil.evaluation.classifiers import ClassifierName
 from wordveil.evaluation.frontier_cache import user_facts
 from wordveil.evaluation.results import TuningResult
@@ -120,6 +124,7 @@ def tune(
     text: Text = None,
     label: Label = None,
     test_file: TestFile = None,
+    split_column: SplitColumn = None,
     format: FormatOption = None,
     delimiter: Delimiter = None,
     no_header: NoHeader = False,
@@ -147,6 +152,7 @@ def tune(
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the settings file for --config.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file of --save.")] = False,
     device: Device = "auto",
     no_cache: NoCache = False,
     as_json: Json = False,
@@ -157,7 +163,10 @@ def tune(
     command again.
     """
     check_folder(out)
-    labelled = read_labelled(data, text, label, test_file, (format, delimiter, no_header, no_quotes))
+    _check_file(save, force=force)
+    labelled = read_data(
+        data, text, label, test_file, split_column, (format, delimiter, no_header, no_quotes)
+    )
     spaces = list_spaces(embedding, dims, DIMS)
     cache = usable_cache(user_facts, no_cache)
     with kept_when_stopped(cache), count_progress("tuning") as watch:
@@ -187,17 +196,34 @@ def tune(
             cache=cache,
             watch=watch,
         )
-    _show(result, out, save, as_json=as_json)
+    _show(result, out, save, force=force, as_json=as_json)
 
 
-def _show(result: TuningResult, out: Path | None, save: Path | None, *, as_json: bool) -> None:
+def _check_file(path: Path | None, *, force: bool) -> None:
+    """Raise an error before the work begins if the settings file could not be written afterwards."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise ParameterError(f"{path}: is a folder. Hint: name a file.")
+    if path.exists() and not force:
+        raise ParameterError(f"{path} exists already. Hint: --force replaces it.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(2, "No such folder", str(path.parent))
+    with tempfile.TemporaryFile(dir=path.parent):
+        pass
+
+
+def _show(result: TuningResult, out: Path | None, save: Path | None, *, force: bool, as_json: bool) -> None:
     """Print and write the result; the settings file is the last thing printed."""
     assert result.chosen is not None
     report = make_report(result)
     paths = report.write(out) if out is not None else []
     toml = settings_file(result)
     if save is not None:
-        save.write_text(toml, encoding="utf-8")
+        with atomic_write(save, force=force) as file:
+            if result.is_private:
+                Path(file.name).chmod(0o600)
+            file.write(toml.encode())
         paths.append(save)
     if result.is_private:
         note(f"wordveil: warning: {NOT_PRIVATE}")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from wordveil.evaluation.student import deviation_of, half_width, p_positive
 from wordveil.evaluation.sweep import Sweep
-from wordveil.evaluation.verdicts import DOES_NOT_HOLD, HOLDS, UNDECIDED, Verdict, decided, paper
+from wordveil.evaluation.verdicts import DOES_NOT_HOLD, HOLDS, UNDECIDED, Outcome, Verdict, decided, paper
 from wordveil.rounding import at_least, at_most
 
 __all__ = ["PERCENTILES", "Interval", "claims", "mean_interval"]
@@ -95,17 +95,23 @@ def _changes(sweep: Sweep, middle: list[int]) -> Verdict:
     )
     if reason := _why_undecided(sweep):
         return Verdict(claim, UNDECIDED, reason)
-    holds, lines = True, []
+    holds, is_opposite, lines = True, False, []
     for index in middle:
         fall = sweep.block_means(sweep.n_w[0, index] - sweep.n_w[-1, index])
         rise = sweep.block_means(sweep.s_w[-1, index] - sweep.s_w[0, index])
         p = max(p_positive(fall), p_positive(rise))
         holds &= p < _LEVEL / len(middle)
+        is_opposite |= min(p_positive(-fall), p_positive(-rise)) < _LEVEL / (2 * len(middle))
         lines.append(
             f"ε = {sweep.grid.epsilons[index]:g}: N_w {-fall.mean():+.1f} percentage points, "
             f"S_w {rise.mean():+.1f} answers in {sweep.grid.draws} draws (p {_format_p(p)})"
         )
-    return Verdict(claim, decided(holds), "; ".join(lines))
+    return Verdict(claim, _outcome(holds, is_opposite), "; ".join(lines))
+
+
+def _outcome(holds: bool, is_opposite: bool) -> Outcome:
+    """Return the outcome of a test: only significant evidence of the opposite contradicts a claim."""
+    return HOLDS if holds else DOES_NOT_HOLD if is_opposite else UNDECIDED
 
 
 def _format_p(value: float) -> str:
@@ -220,12 +226,12 @@ def _sparse_gain(sweep: Sweep, sparseness: NDArray[np.float64]) -> Verdict:
     if len(differences) < _MIN_BLOCKS:
         return Verdict(claim, UNDECIDED, f"fewer than {_MIN_BLOCKS} blocks have both sparse and dense words")
     sparse, dense = gain[is_sparse].mean(), gain[is_dense].mean()
-    p = p_positive(np.array(differences))
+    p, p_opposite = (p_positive(sign * np.array(differences)) for sign in (1.0, -1.0))
     evidence = (
         f"at ε = {sweep.grid.epsilons[index]:g} N_w falls by {sparse:.1f} percentage points in the sparsest "
         f"quarter of the words and by {dense:.1f} in the densest (p {_format_p(p)})"
     )
-    return Verdict(claim, decided(sparse > dense and p < _LEVEL), evidence)
+    return Verdict(claim, _outcome(sparse > dense and p < _LEVEL, p_opposite < _LEVEL), evidence)
 
 
 def _scale(traces: list[float]) -> Verdict:

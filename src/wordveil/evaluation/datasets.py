@@ -3,10 +3,11 @@
 import codecs
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +129,7 @@ def load_labelled(
     *,
     test_path: str | Path | None = None,
     split: str | None = None,
+    file: BinaryIO | None = None,
 ) -> LabelledTexts:
     """Return the labelled texts of a file: CSV, TSV, JSON Lines or Parquet.
 
@@ -149,9 +151,12 @@ def load_labelled(
         A second file of the same layout, with the records to test on.
     split : str, optional
         A column that says "train" or "test" for each record. Records with another value are left out.
+    file : BinaryIO, optional
+        Read this open file, such as standard input. Then `path` is only what to call it, and the layout has
+        the format.
     """
     path = Path(path)
-    dataset = recognise_dataset(path) if layout == Layout() else None
+    dataset = recognise_dataset(path) if layout == Layout() and file is None else None
     if dataset is not None:
         layout, text, label = dataset.layout, text or dataset.text, label or dataset.label
         positive = positive or dataset.positive
@@ -159,7 +164,7 @@ def load_labelled(
         raise ParameterError(f"{path}: which columns hold text and label? Hint: --text and --label.")
     if test_path is not None and split is not None:
         raise ParameterError("--test-file and --split-column are two ways to say the same. Hint: use one.")
-    records = _read(path, layout, text, label, split)
+    records = _read(path, layout, text, label, split, file)
     is_test = None
     if split is not None:
         records, is_test = _parts(path, records)
@@ -178,15 +183,19 @@ class _Records(NamedTuple):
     parts: list[str]
 
 
-def _read(path: Path, layout: Layout, text: str, label: str, split: str | None) -> _Records:
+def _read(
+    path: Path, layout: Layout, text: str, label: str, split: str | None, file: BinaryIO | None = None
+) -> _Records:
     file_layout, compression = recognised(path, layout)
     if not file_layout.find_format().has_columns:
-        raise FormatError(f"{path}: labelled texts must be CSV, TSV, JSON Lines or Parquet.")
+        raise FormatError(
+            f"{path}: labelled texts must be CSV, TSV, JSON Lines or Parquet. Hint: --format names one."
+        )
     kept = [label] if split is None else [label, split]
     records = _Records([], [], [])
     with (
-        path.open("rb") as file,
-        open_table(file, str(path), file_layout, text, kept, compression=compression) as table,
+        path.open("rb") if file is None else nullcontext(file) as source,
+        open_table(source, str(path), file_layout, text, kept, compression=compression) as table,
     ):
         for chunk in table.chunks():
             records.texts.extend(value or "" for value in chunk.texts[text])

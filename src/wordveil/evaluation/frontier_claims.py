@@ -9,7 +9,9 @@ from wordveil.evaluation.verdicts import DOES_NOT_HOLD, HOLDS, UNDECIDED, Outcom
 
 __all__ = ["At", "at_attack", "curve_of", "frontier_claims"]
 
-_CURVE: Final = ("space", "mechanism", "lam", "answer", "options")
+_CURVE: Final = ("vectors", "space", "mechanism", "lam", "answer", "options")
+_ADDITIVE: Final = ("mahalanobis", "laplace")  # the mechanisms that claims are about
+_LEVEL: Final = 0.05  # of each claim, as that of the intervals
 _STATISTIC: Final = "cosine_content"
 
 Row = dict[str, Any]
@@ -58,7 +60,7 @@ def frontier_claims(rows: list[Row], attack: float) -> list[Verdict]:
     values = {
         curve: at for curve, members in curves.items() if (at := at_attack(members, attack)) is not None
     }
-    first = {curve: curves[curve][0] for curve in values}
+    first = {curve: curves[curve][0] for curve in values if curves[curve][0]["mechanism"] in _ADDITIVE}
     return [
         *_about_lam(first, values, attack),
         *_about_dims(first, values, attack),
@@ -74,8 +76,10 @@ def _about_lam(first: Rows, values: Values, attack: float) -> Iterator[Verdict]:
     groups: dict[tuple[Any, ...], dict[float, At]] = {}
     for curve, row in first.items():
         if row["lam"] is not None and row["mechanism"] == "mahalanobis":
-            groups.setdefault((row["space"], row["answer"]), {})[row["lam"]] = values[curve]
-    for (space, answer), by_lam in groups.items():
+            groups.setdefault((row.get("vectors"), row["space"], row["answer"]), {})[row["lam"]] = values[
+                curve
+            ]
+    for (_, space, answer), by_lam in groups.items():
         largest = max(by_lam)
         if 0.0 in by_lam and largest > 0.0:
             claim = f"λ = {largest:g} is no closer than λ = 0 at equal S ({space}, {answer} answer)"
@@ -94,7 +98,8 @@ def _about_dims(first: Rows, values: Values, attack: float) -> Iterator[Verdict]
             most = max(plain)
             best = max((dims for dims in plain if dims != most), key=lambda dims: plain[dims].value)
             claim = f"fewer dimensions are closer than all {most} at equal S (λ = 0, {answer} answer)"
-            yield _verdict(claim, plain[best], plain[most], (f"{best} axes", f"{most} dims"), attack)
+            names = f"{best} axes", f"{most} dims"
+            yield _verdict(claim, plain[best], plain[most], names, attack, len(plain) - 1)
 
 
 def _about_maps(first: Rows, values: Values, attack: float) -> Iterator[Verdict]:
@@ -107,15 +112,24 @@ def _about_maps(first: Rows, values: Values, attack: float) -> Iterator[Verdict]
             other = max(axes, key=lambda curve: values[curve].value)
             names = same[ours]["space"], f"{same[other]['space']}, λ = {same[other]['lam'] or 0:g}"
             claim = f"a map is closer than every number of principal axes at equal S ({answer} answer)"
-            yield _verdict(claim, values[ours], values[other], names, attack)
+            yield _verdict(claim, values[ours], values[other], names, attack, len(maps) * len(axes))
 
 
-def _verdict(claim: str, better: At, worse: At, names: tuple[str, str], attack: float) -> Verdict:
-    """Say whether the first is larger than the second; undecided if it could be chance."""
-    reach = float(np.hypot(better.reach, worse.reach))
+def _verdict(
+    claim: str, better: At, worse: At, names: tuple[str, str], attack: float, pairs: int = 1
+) -> Verdict:
+    """Say whether the first is larger than the second; undecided if it could be chance.
+
+    They are the best of so many pairs, by Bonferroni.
+    """
+    from scipy.special import ndtri
+
+    widened = float(ndtri(1.0 - _LEVEL / (2.0 * pairs)) / ndtri(1.0 - _LEVEL / 2.0))
+    reach = widened * float(np.hypot(better.reach, worse.reach))
     difference = better.value - worse.value
     outcome: Outcome = UNDECIDED if abs(difference) <= reach else HOLDS if difference > 0 else DOES_NOT_HOLD
     numbers = ", ".join(
         f"{name} has {at.value:.3f} ± {at.reach:.3f}" for name, at in zip(names, (better, worse), strict=True)
     )
-    return Verdict(claim, outcome, f"cosine of answers to content words at S = {attack:g}: {numbers}")
+    chosen = f"; the best of {pairs} pairs (Bonferroni)" if pairs > 1 else ""
+    return Verdict(claim, outcome, f"cosine of answers to content words at S = {attack:g}: {numbers}{chosen}")

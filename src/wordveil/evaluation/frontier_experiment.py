@@ -121,9 +121,9 @@ def frontier(
     probes = (*_WORD_PROBES, *(() if labelled is None else ("accuracy", "linkage")))
     run = _Run(measurer, curves, probes, effort, tuple(attacks), watch)
     facts = list(run.rows(_checked(attacks, epsilons)))
-    undominated(facts, "cosine_content", "undominated")
+    undominated(facts, "cosine_content", "undominated", "constant_cosine_content")
     if labelled is not None:
-        undominated(facts, "accuracy", "undominated_accuracy")
+        undominated(facts, "accuracy", "undominated_accuracy", "accuracy_majority")
     settings = _settings(run, facts, epsilons)
     title = chosen[0].source or chosen[0].embedding.provenance.name or "these vectors"
     label = title if labelled is None else labelled.name
@@ -203,8 +203,11 @@ def _space_name(space: Space) -> str:
     return f"all {embedding.dim} dims"
 
 
-def undominated(rows: list[dict[str, Any]], key: str, mark: str) -> None:
+def undominated(rows: list[dict[str, Any]], key: str, mark: str, null: str = "") -> None:
     """Mark the rows for which no other has a smaller attack and at least the same `key`.
+
+    `null` names what is reached without looking at the input: rows that have no more are not marked. Where S
+    is known by bounds only, its upper end counts.
 
     Examples
     --------
@@ -213,9 +216,13 @@ def undominated(rows: list[dict[str, Any]], key: str, mark: str) -> None:
     >>> [row["best"] for row in rows]
     [True, False, True]
     """
+
+    def attack(row: dict[str, Any]) -> float:
+        return float(row["attack"] if row.get("attack_exact", True) else row["attack_high"])
+
     highest = -float("inf")
-    for row in sorted(rows, key=lambda row: (row["attack"], -row[key])):
-        row[mark] = row[key] > highest
+    for row in sorted(rows, key=lambda row: (attack(row), -row[key])):
+        row[mark] = row[key] > max(highest, row.get(null, highest))
         highest = max(highest, row[key])
 
 

@@ -29,6 +29,7 @@ from wordveil.randomness import insecure_stream
 __all__ = ["Effort", "Measurer"]
 
 _OF_ANSWERS: Final = ("answer", "answer_prior", "answer_vectors")
+_ACCURACY_FACTS: Final = 2  # raised when there are more facts about accuracy, so older ones are not used
 
 Facts = dict[str, Any]
 
@@ -157,6 +158,7 @@ class Measurer:
             if not classifier:
                 return None
             key |= {"classifier": classifier, "tested_on": self.tested_on, "repetitions": effort.repetitions}
+            key |= {"facts": _ACCURACY_FACTS}
         return key
 
     def priors(self, mechanism: Mechanism) -> dict[str, Prior]:

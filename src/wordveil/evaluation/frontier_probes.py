@@ -167,14 +167,22 @@ def _accuracy(measurer: "Measurer", mechanism: Mechanism, effort: "Effort") -> F
         seed=effort.seed,
         cache=cache,
     )
-    row = next(
-        row for row in result.rows() if row["statistic"] == "accuracy" and row["mechanism"] is not None
+    rows = [row for row in result.rows() if row["statistic"] == "accuracy"]
+    clean, private = (
+        next(row for row in rows if (row["mechanism"] is None) == is_clean) for is_clean in (True, False)
     )
-    mean, low, high = (row[name] for name in ("mean", "low", "high"))
-    share = Share(mean, 0.0 if low is None else low, 1.0 if high is None else high)
-    return spread("accuracy", share) | {
-        f"accuracy_{name}": row[name] for name in ("unperturbed", "majority", "chance")
-    }
+    names = ("majority", "chance", "p_majority")
+    return (
+        spread("accuracy", _whole_range(private))
+        | spread("accuracy_unperturbed", _whole_range(clean))
+        | {f"accuracy_{name}": private[name] for name in names}
+    )
+
+
+def _whole_range(row: Facts) -> Share:
+    """Return a score with its interval, which is all of [0, 1] after a single repetition."""
+    low, high = row["low"], row["high"]
+    return Share(row["mean"], 0.0 if low is None else low, 1.0 if high is None else high)
 
 
 def _data(measurer: "Measurer") -> LabelledTexts:
@@ -193,13 +201,13 @@ def order_interval(values: list[float], percentile: float, draws: int) -> Share:
     """Return a percentile over words of how often something happens to each, with a 95% interval.
 
     The ends are the order statistics of the sample of words that enclose the percentile, the upper one
-    raised to the upper limit of a word that was drawn that often. Few draws spread the shares of words, so
-    high percentiles come out too large rather than too small.
+    raised to the upper limit of a word that was drawn that often; it is 1 if the sample is too small to have
+    one. Few draws spread the shares of words, so high percentiles come out too large rather than too small.
 
     Examples
     --------
-    >>> order_interval([0.0] * 90 + [1.0] * 10, 50, 20).share
-    0.0
+    >>> order_interval([0.0] * 90 + [1.0] * 10, 50, 20).share, order_interval([0.0] * 100, 99, 20).high
+    (0.0, 1.0)
     """
     from scipy.stats import binom
 
@@ -207,9 +215,8 @@ def order_interval(values: list[float], percentile: float, draws: int) -> Share:
     count = len(ordered)
     middle = float(np.quantile(ordered, share, method="inverted_cdf"))
     low, high = (int(binom.ppf(end, count, share)) for end in (0.025, 0.975))
-    above = float(ordered[min(high, count - 1)])
-    upper = clopper_pearson(round(above * draws), draws).high if above == middle else above
-    return Share(middle, float(ordered[max(low - 1, 0)]), max(middle, min(1.0, upper)))
+    upper = 1.0 if high >= count else clopper_pearson(round(float(ordered[high]) * draws), draws).high
+    return Share(middle, float(ordered[max(low - 1, 0)]), upper)
 
 
 def smaller(data: LabelledTexts, most: int, seed: int) -> LabelledTexts:

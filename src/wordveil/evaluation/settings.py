@@ -149,10 +149,11 @@ class Family:
 
     @property
     def is_additive(self) -> bool:
-        """Whether all add the paper's noise and answer with the nearest word: a sweep can take shortcuts."""
+        """Whether all add the paper's noise and answer with the nearest of all words: a sweep is faster."""
         return all(
             type(setting.mechanism) in (Mahalanobis, Laplace)
             and setting.mechanism.parameters()["answer"] == "nearest"
+            and setting.mechanism.blocked is None
             for row in self.members
             for setting in row
         )

@@ -66,8 +66,8 @@ def tune(
 
     Every space, mechanism, λ and answer is tried at several ε with few draws; the best are measured again
     with more, λ is refined between the values of the grid, and for the last few, ε is moved to the limits.
-    These last draws are others than those that chose them. A constraint is satisfied if the unfavourable end
-    of its 95% interval is within the limit.
+    That ε is then measured once more with other draws than those that chose it, and moved back if these
+    exceed a limit. A constraint is satisfied if the unfavourable end of its 95% interval is within the limit.
 
     Parameters
     ----------
@@ -84,7 +84,8 @@ def tune(
     max_exponent : float
         ε·d to the ten words nearest in meaning, at the median.
     min_accuracy : float
-        Of a classifier, as a part of that on unperturbed text (needs `data`).
+        Of a classifier, as a part of that on unperturbed text (needs `data` and three repetitions). It is
+        satisfied only if the classifier is significantly better than the most frequent label.
     min_closeness : float
         The mean cosine of content words and their answers.
     at_percentile : float, optional
@@ -122,7 +123,8 @@ def tune(
     }
     problem = make_problem(limits, at_percentile=at_percentile, has_texts=labelled is not None)
     check_whole(draws, "draws", "tune", 100)
-    check_whole(repetitions, "repetitions", "tune", 2, 1000)
+    # The interval of two repetitions has one degree of freedom: no accuracy would be high enough.
+    check_whole(repetitions, "repetitions", "tune", 2 if min_accuracy is None else 3, 1000)
     check_classifier(classifier, "tune")
     curves = list_curves(as_spaces(spaces, "tune"), mechanisms, sorted(set(lams)), answers, device)
     placed = None if epsilons is None else [check_epsilon(e, "tune", "epsilons") for e in epsilons]
@@ -133,7 +135,7 @@ def tune(
         replace(measurer, data=None if labelled is None else smaller(labelled, _FIRST_TEXTS, 0)),
         Effort(min(draws, _FIRST_DRAWS), 4, 1),
         Effort(min(draws, _LATER_DRAWS), 10, 2),
-        Effort(draws, 30, repetitions, seed=1),  # other draws than those that the contenders were chosen by
+        Effort(draws, 30, repetitions, seed=1),  # ε is settled with these, and confirmed with further seeds
         lambda share: watch(round(_WATCHED * share), _WATCHED),
     )
     contenders = search.run(curves, placed, sorted(set(lams)))
@@ -148,7 +150,7 @@ def _result(search: Search, contenders: list[Point]) -> TuningResult:
     labelled = measurer.data
     return TuningResult(
         labelled.name if labelled is not None else best.curve.space.source or "these vectors",
-        _settings(search),
+        _settings(search, best),
         list(search.tried.values()),
         [],
         labelled is not None,
@@ -168,7 +170,7 @@ def _full_row(search: Search, point: Point) -> dict[str, Any]:
     row = setting_row(point.curve, point.epsilon)
     probes = [*_SHOWN, *(("linkage", "accuracy") if search.measurer.data is not None else ())]
     for probe in probes:
-        row |= search.measurer.measure(probe, mechanism, search.last)
+        row |= search.measurer.measure(probe, mechanism, point.effort)
     row = {name: value for name, value in row.items() if not isinstance(value, list)}
     limited = dict(point.shares) | ({} if point.goal is None else {search.problem.goal: point.goal})
     judged = {
@@ -181,7 +183,7 @@ def _limit(problem: Problem, name: str) -> float | None:
     return next((limit.limit for limit in problem.constraints if limit.name == name), None)
 
 
-def _settings(search: Search) -> dict[str, Any]:
+def _settings(search: Search, best: Point) -> dict[str, Any]:
     rows, measurer = list(search.tried.values()), search.measurer
 
     def different(name: str) -> list[Any]:
@@ -194,7 +196,7 @@ def _settings(search: Search) -> dict[str, Any]:
         "lams": different("lam"),
         "answers": different("answer"),
         "draws": [effort.draws for effort in (search.first, search.later, search.last)],
-        "seeds": [effort.seed for effort in (search.first, search.later, search.last)],
+        "seeds": [effort.seed for effort in (search.first, search.later, search.last, best.effort)],
     }
     if measurer.data is not None:
         facts |= {

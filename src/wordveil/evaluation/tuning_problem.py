@@ -2,20 +2,42 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
 from wordveil.errors import ParameterError, check_real
 from wordveil.evaluation.frontier_measures import Effort, Measurer
 from wordveil.evaluation.frontier_probes import order_interval
-from wordveil.intervals import Share, clopper_pearson
+from wordveil.intervals import clopper_pearson
 from wordveil.mechanisms import Mechanism
 
-__all__ = ["STATISTICS", "Constraint", "Problem", "Statistic", "make_problem"]
+__all__ = [
+    "LEVEL",
+    "NOT_LEARNT",
+    "STATISTICS",
+    "Constraint",
+    "Measured",
+    "Problem",
+    "Statistic",
+    "make_problem",
+]
 
 End = Literal["favourable", "middle", "unfavourable"]
-Reader = Callable[[Mapping[str, Any], Effort, float | None], Share]
+LEVEL: Final = 0.05  # of "it is not better than the most frequent label"
+NOT_LEARNT: Final = "the classifier is not significantly better than the most frequent label"
+
+
+class Measured(NamedTuple):
+    """A statistic with its 95% interval, and why it satisfies no constraint whatever its value, if so."""
+
+    share: float
+    low: float
+    high: float
+    flaw: str = ""
+
+
+Reader = Callable[[Mapping[str, Any], Effort, float | None], Measured]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +65,36 @@ class Statistic:
 
 
 def _share(name: str) -> Reader:
-    return lambda facts, *_: Share(facts[name], facts[f"{name}_low"], facts[f"{name}_high"])
+    return lambda facts, *_: Measured(facts[name], facts[f"{name}_low"], facts[f"{name}_high"])
 
 
-def _exponent(facts: Mapping[str, Any], *_: object) -> Share:
-    return Share(*[facts["exponent"]] * 3)  # the pairs of words are fixed, so nothing was drawn
+def _exponent(facts: Mapping[str, Any], *_: object) -> Measured:
+    return Measured(*[facts["exponent"]] * 3)  # the pairs of words are fixed, so nothing was drawn
 
 
-def _accuracy(facts: Mapping[str, Any], *_: object) -> Share:
-    """Return the accuracy as a part of that on unperturbed text."""
-    whole = facts["accuracy_unperturbed"]
-    return Share(*(facts[name] / whole for name in ("accuracy", "accuracy_low", "accuracy_high")))
+def _accuracy(facts: Mapping[str, Any], *_: object) -> Measured:
+    """Return the accuracy as a part of that on unperturbed text, of which the interval counts as well.
+
+    A frequent label is right often, so a classifier that has learnt nothing can have a large part.
+    """
+    unperturbed = facts["accuracy_unperturbed"]
+    largest = facts["accuracy_unperturbed_high"]
+    smallest = facts["accuracy_unperturbed_low"] or unperturbed  # 0 after a single repetition
+    return Measured(
+        facts["accuracy"] / unperturbed,
+        facts["accuracy_low"] / largest,
+        facts["accuracy_high"] / smallest,
+        "" if facts["accuracy_p_majority"] < LEVEL else NOT_LEARNT,
+    )
 
 
-def _unchanged(facts: Mapping[str, Any], effort: Effort, percentile: float | None) -> Share:
+def _unchanged(facts: Mapping[str, Any], effort: Effort, percentile: float | None) -> Measured:
     if percentile is None:
         return _share("unchanged")(facts, effort, None)
-    return order_interval(facts["unchanged_each"], percentile, effort.word_draws)
+    return Measured(*order_interval(facts["unchanged_each"], percentile, effort.word_draws))
 
 
-def _watched(facts: Mapping[str, Any], effort: Effort, percentile: float | None) -> Share:
+def _watched(facts: Mapping[str, Any], effort: Effort, percentile: float | None) -> Measured:
     if not facts["watched_words"]:
         raise ParameterError(
             "The vocabulary has none of the watched words. Hint: leave out the limit on watched words."
@@ -73,7 +105,7 @@ def _watched(facts: Mapping[str, Any], effort: Effort, percentile: float | None)
     each = [clopper_pearson(round(share * draws), draws) for share in facts["watched_each"]]
     # All watched words are drawn, so only the draws are random: those of the words at that percentile.
     quantiles = [float(np.quantile(column, percentile / 100.0)) for column in zip(*each, strict=True)]
-    return Share(*quantiles)
+    return Measured(*quantiles)
 
 
 STATISTICS: Final = {
@@ -108,7 +140,7 @@ class Constraint:
     Examples
     --------
     >>> limit = Constraint("attack", 0.3)
-    >>> limit.excess(Share(0.28, 0.26, 0.31), "middle") < 0 < limit.excess(Share(0.28, 0.26, 0.31))
+    >>> limit.excess(Measured(0.28, 0.26, 0.31), "middle") < 0 < limit.excess(Measured(0.28, 0.26, 0.31))
     True
     """
 
@@ -120,12 +152,17 @@ class Constraint:
         """What is limited."""
         return STATISTICS[self.name]
 
-    def excess(self, share: Share, end: End = "unfavourable") -> float:
-        """Return how far a value is beyond the limit, as a part of the limit; negative if it is within."""
+    def excess(self, share: Measured, end: End = "unfavourable") -> float:
+        """Return how far a value is beyond the limit, as a part of the limit; negative if it is within.
+
+        A flawed value is beyond it, as if it were zero, unless the favourable end is asked for: more draws
+        may have no flaw.
+        """
         is_upper = (end == "unfavourable") == self.statistic.is_privacy
         value = share.share if end == "middle" else share.high if is_upper else share.low
         distance = value - self.limit if self.statistic.is_privacy else self.limit - value
-        return distance / self.limit
+        excess = distance / self.limit
+        return max(excess, 1.0) if share.flaw and end != "favourable" else excess
 
     def __str__(self) -> str:
         return f"{self.statistic.label}: at {'most' if self.statistic.is_privacy else 'least'} {self.limit:g}"
@@ -153,7 +190,7 @@ class Problem:
         """Whether the goal is utility, so the best setting has the largest ε that the constraints allow."""
         return not STATISTICS[self.goal].is_privacy
 
-    def value(self, name: str, measurer: Measurer, mechanism: Mechanism, effort: Effort) -> Share:
+    def value(self, name: str, measurer: Measurer, mechanism: Mechanism, effort: Effort) -> Measured:
         """Measure a statistic."""
         statistic, percentile = STATISTICS[name], self.percentile
         probe = "unchanged_each" if name == "unchanged" and percentile is not None else statistic.probe

@@ -1,4 +1,4 @@
-"""The search behind `tune`: many settings with few draws, fewer with more, the last with other draws."""
+"""The search behind `tune`: many settings with few draws, fewer with more, the last confirmed with others."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -8,8 +8,7 @@ from typing import Any, Final
 from wordveil.evaluation.frontier_experiment import curve_attack, setting_row
 from wordveil.evaluation.frontier_measures import Effort, Measurer
 from wordveil.evaluation.frontier_spaces import Curve, spread_epsilons
-from wordveil.evaluation.tuning_problem import End, Problem
-from wordveil.intervals import Share
+from wordveil.evaluation.tuning_problem import End, Measured, Problem
 
 __all__ = ["Point", "Search"]
 
@@ -20,6 +19,10 @@ _EXTENSIONS: Final = 8
 _STEP: Final = 1.04  # the first step of ε towards a limit; each further one is twice as long
 _CLOSE: Final = 1.01  # ε this near to a limit is near enough
 _EVALUATIONS: Final = 9
+_NO_EFFORT: Final = Effort()
+_CONFIRMATIONS: Final = 5  # each false with 2.5%, and from the second on at an ε that is safer
+_ELASTICITY: Final = 1.5  # log ε per excess: a step back that is a little more than S needs
+_LARGEST_EXCESS: Final = 0.2  # that counts for a step, since one flawed value would end the search
 _NEARLY: Final = 0.02  # of a limit: with few draws, a setting this little beyond it may be within
 
 
@@ -31,18 +34,21 @@ class Point:
     ----------
     curve, epsilon
         The setting.
-    shares : dict of Share
+    shares : dict of Measured
         The limited statistics.
-    goal : Share, optional
+    goal : Measured, optional
         The statistic to optimise; None if it was not measured.
     problem : Problem
+    effort : Effort
+        The draws of these measurements.
     """
 
     curve: Curve
     epsilon: float
-    shares: dict[str, Share]
-    goal: Share | None
+    shares: dict[str, Measured]
+    goal: Measured | None
     problem: Problem
+    effort: Effort = _NO_EFFORT
 
     def excess(self, end: End = "unfavourable") -> float:
         """Return how far the worst constraint is exceeded, as a part of its limit; negative if none is."""
@@ -95,7 +101,7 @@ class Search:
         contenders = []
         chosen = _distinct(best)[:4]
         for number, point in enumerate(chosen):
-            contenders.append(self._settled(point, self.last, "unfavourable"))
+            contenders.append(self._confirmed(self._settled(point, self.last, "unfavourable")))
             self.watch(0.85 + 0.15 * (number + 1) / len(chosen))
         return _sorted(contenders, "unfavourable")
 
@@ -112,14 +118,14 @@ class Search:
         """Measure the constraints at a setting, without the goal only until one is clearly exceeded."""
         measurer = self.small if small else self.measurer
         mechanism, problem = curve.at(epsilon), self.problem
-        shares: dict[str, Share] = {}
+        shares: dict[str, Measured] = {}
         for constraint in problem.constraints:
             share = problem.value(constraint.name, measurer, mechanism, effort)
             shares[constraint.name] = share
             if not with_goal and constraint.excess(share, "favourable") > _NEARLY:
                 break  # the others are more expensive
         goal = problem.value(problem.goal, measurer, mechanism, effort) if with_goal else None
-        point = Point(curve, epsilon, shares, goal, problem)
+        point = Point(curve, epsilon, shares, goal, problem, effort)
         self._remember(point, effort)
         return point
 
@@ -149,7 +155,8 @@ class Search:
             if within.excess("middle") <= 0.0:
                 epsilon = within.epsilon if beyond is None else _crossing(within, beyond, "middle")
                 return self._look(curve, self._safe(epsilon), with_goal=True)
-        least = min(points, key=lambda point: point.excess("middle"))
+        # Of equals, the last: further on, constraints are easier to satisfy.
+        least = min(reversed(points), key=lambda point: point.excess("middle"))
         return self._look(curve, least.epsilon, with_goal=True)
 
     def _look(self, curve: Curve, epsilon: float, *, with_goal: bool = False) -> Point:
@@ -168,7 +175,7 @@ class Search:
         best: Point | None = None
         for _ in range(_EVALUATIONS):
             point = self.judge(start.curve, epsilon, effort, with_goal=False)
-            if best is None or point.excess(end) < best.excess(end):
+            if best is None or point.excess(end) <= best.excess(end):
                 best = point
             if point.excess(end) <= 0.0:
                 within = point if within is None or _further(point, within, outward) else within
@@ -188,6 +195,26 @@ class Search:
         kept = within if within is not None else best
         assert kept is not None
         return self.judge(kept.curve, kept.epsilon, effort, with_goal=True)
+
+    def _confirmed(self, settled: Point) -> Point:
+        """Return a settled point measured with draws that did not choose its ε, and moved back if these fail.
+
+        Among several ε the one that happens to do well is settled on: accuracy is not smooth in ε. Every
+        attempt has draws of its own.
+        """
+        inward = -1.0 if self.problem.is_for_utility else 1.0
+        epsilon, step = settled.epsilon, math.log(_CLOSE)
+        attempts: list[Point] = []
+        for number in range(1, _CONFIRMATIONS + 1):
+            effort = replace(self.last, seed=self.last.seed + number)
+            attempts.append(self.judge(settled.curve, epsilon, effort, with_goal=False))
+            excess = attempts[-1].excess()
+            if excess <= 0.0 or settled.excess() > 0.0:  # what is not within the limits is measured once
+                break
+            step = max(2.0 * step, _ELASTICITY * min(excess, _LARGEST_EXCESS))
+            epsilon = self._safe(epsilon * math.exp(inward * step))
+        best = min(attempts, key=lambda point: max(point.excess(), 0.0))
+        return self.judge(best.curve, best.epsilon, best.effort, with_goal=True)
 
 
 def rounded(epsilon: float, *, down: bool) -> float:

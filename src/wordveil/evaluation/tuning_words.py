@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from wordveil.evaluation.tuning_problem import STATISTICS, Problem
+from wordveil.evaluation.tuning_problem import LEVEL, NOT_LEARNT, STATISTICS, Problem
 from wordveil.evaluation.tuning_search import Point
 
 __all__ = ["NOT_PRIVATE", "how_close", "setting_name", "traded_away"]
@@ -50,6 +50,9 @@ def how_close(point: Point) -> str:
         share = point.shares.get(constraint.name)
         if share is None or constraint.excess(share) <= 0.0:
             continue
+        if share.flaw:
+            parts.append(f"{constraint.statistic.label} has {share.share:.3g} there, but {share.flaw}")
+            continue
         end = share.high if constraint.statistic.is_privacy else share.low
         side = "upper" if constraint.statistic.is_privacy else "lower"
         parts.append(
@@ -83,7 +86,8 @@ def _against_nothing(problem: Problem, row: dict[str, Any]) -> str:
     if problem.goal == "accuracy":
         return (
             f"Accuracy is {row['accuracy']:.3f}; unperturbed text has {row['accuracy_unperturbed']:.3f} and "
-            f"the most frequent label {row['accuracy_majority']:.3f}."
+            f"the most frequent label {row['accuracy_majority']:.3f}"
+            f"{'' if row['accuracy_p_majority'] < LEVEL else f': {NOT_LEARNT}'}."
         )
     closeness = (
         f"Answers to content words have a mean cosine of {row['cosine_content']:.2f}; unperturbed words have "

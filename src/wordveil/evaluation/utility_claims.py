@@ -6,15 +6,15 @@ No claim holds for a classifier that is not significantly better than the most f
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.evaluation.scores import p_not_better, scores_of
+from wordveil.evaluation.scores import best_constant, p_not_better, scores_of
 from wordveil.evaluation.student import deviation_of, half_width, p_positive, p_two_sided
-from wordveil.evaluation.verdicts import DOES_NOT_HOLD, HOLDS, UNDECIDED, Verdict, decided
+from wordveil.evaluation.verdicts import DOES_NOT_HOLD, HOLDS, UNDECIDED, Verdict
 
 __all__ = ["ScoredGrid", "utility_claims"]
 
@@ -35,8 +35,6 @@ class ScoredGrid:
     matrices : array of shape (λ, ε, repetitions, labels, labels)
     clean : array of shape (repetitions, labels, labels)
         On unperturbed text.
-    majority : int
-        The most frequent label of the records to learn from.
     overlap : float or None
         The size of a test part over that of its training part for random splits; None for a fixed split.
     """
@@ -45,7 +43,6 @@ class ScoredGrid:
     epsilons: tuple[float | None, ...]
     matrices: NDArray[np.int64]
     clean: NDArray[np.int64]
-    majority: int
     overlap: float | None
 
     @property
@@ -61,14 +58,14 @@ class ScoredGrid:
     def p_not_better(self) -> NDArray[np.float64]:
         """Return the p-values of "not better than the most frequent label", of shape (λ, ε)."""
         shape = self.matrices.shape[:2]
-        values = [p_not_better(self.matrices[i, j], self.majority) for i, j in np.ndindex(*shape)]
+        values = [p_not_better(self.matrices[i, j]) for i, j in np.ndindex(*shape)]
         return np.array(values).reshape(shape)
 
     @property
     def why_undecided(self) -> str:
         """Why nothing can be decided; empty if something can."""
-        if p_not_better(self.clean, self.majority) >= _LEVEL:
-            share = self.clean[:, self.majority].sum() / self.clean.sum()
+        if p_not_better(self.clean) >= _LEVEL:
+            share = self.clean[:, best_constant(self.clean)].sum() / self.clean.sum()
             return (
                 "on unperturbed text the classifier is not significantly better than the most frequent "
                 f"label ({share:.3f})"
@@ -127,6 +124,7 @@ def utility_claims(grid: ScoredGrid, sms: Sequence[tuple[int, str]] = ()) -> lis
 
 
 def _rises(grid: ScoredGrid) -> Verdict:
+    """Test the ends and every step: only a significant fall contradicts."""
     claim = "accuracy rises with ε towards the benchmark"
     if grid.why_undecided:
         return Verdict(claim, UNDECIDED, grid.why_undecided)
@@ -143,7 +141,15 @@ def _rises(grid: ScoredGrid) -> Verdict:
     if worst >= _LEVEL / len(grid.lams):
         reason = f"at ε = {grid.epsilons[-1]:g} it is not significantly better than the most frequent label"
         return Verdict(claim, UNDECIDED, f"{reason} (p = {worst:.2g}); {evidence}")
-    return Verdict(claim, decided(bool(is_closer and p < _LEVEL)), evidence)
+    steps = [(0, len(means) - 1), *pairwise(range(len(means)))]
+    falls = [
+        f"ε = {grid.epsilons[i]:g} to {grid.epsilons[j]:g}"
+        for i, j in dict.fromkeys(steps)
+        if _compared(accuracy[j], accuracy[i], grid.overlap, records).p_greater < _LEVEL / len(steps)
+    ]
+    if falls:
+        return Verdict(claim, DOES_NOT_HOLD, f"it falls significantly from {', '.join(falls)}; {evidence}")
+    return Verdict(claim, HOLDS if is_closer and p < _LEVEL else UNDECIDED, evidence)
 
 
 def _no_difference(grid: ScoredGrid) -> Verdict:
@@ -192,10 +198,34 @@ def _recall(grid: ScoredGrid, place: int, label: str) -> Verdict:
     claim = f"recall of {label} stays around 0.95 or higher (at least {_MIN_RECALL:g} at every setting)"
     if grid.why_undecided:
         return Verdict(claim, UNDECIDED, grid.why_undecided)
-    if means[i, j] < _MIN_RECALL:
-        return Verdict(claim, DOES_NOT_HOLD, evidence)
+    p_below, p_above = _p_of_recall(grid, place)
+    if p_below.min() < _LEVEL / means.size:
+        return Verdict(claim, DOES_NOT_HOLD, f"{evidence} (p = {p_below.min():.2g})")
     worst = float(grid.p_not_better().max())
     if worst >= _LEVEL / means.size:
         reason = "at some setting the classifier is not significantly better than the most frequent label"
         return Verdict(claim, UNDECIDED, f"{reason} (p = {worst:.2g}); {evidence}")
+    if p_above.max() >= _LEVEL:
+        return Verdict(claim, UNDECIDED, f"{evidence}; at some setting it could be lower by chance")
     return Verdict(claim, HOLDS, evidence)
+
+
+def _p_of_recall(grid: ScoredGrid, place: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the p-values of "not below the limit" and "not above it" at each setting.
+
+    Over random splits they are Student's; with a fixed split, those of a binomial number of records.
+    """
+    from scipy.special import betainc
+
+    shape = grid.matrices.shape[:2]
+    if grid.overlap is not None:
+        recall, overlap = grid.recall(place) - _MIN_RECALL, grid.overlap
+        below = [p_positive(-recall[i, j], overlap) for i, j in np.ndindex(*shape)]
+        above = [p_positive(recall[i, j], overlap) for i, j in np.ndindex(*shape)]
+        return np.array(below).reshape(shape), np.array(above).reshape(shape)
+    hits = grid.matrices[..., place, place].mean(axis=2)
+    misses = grid.matrices[..., place, :].sum(axis=-1).mean(axis=2) - hits
+    few = 1e-9  # of no records at all, the p-value is 1
+    below = np.where(misses > 0.0, betainc(np.maximum(misses, few), hits + 1.0, 1.0 - _MIN_RECALL), 1.0)
+    above = np.where(hits > 0.0, betainc(np.maximum(hits, few), misses + 1.0, _MIN_RECALL), 1.0)
+    return below, above

@@ -171,8 +171,8 @@ class _Run:
 
     @property
     def majority(self) -> int:
-        """The most frequent label of the records to learn from."""
-        return int(np.bincount(self.data.codes[self.splits[0][0]]).argmax())
+        """The most frequent label of the tested records."""
+        return int(np.bincount(np.concatenate([self.data.codes[rows] for _, rows in self.splits])).argmax())
 
     def matrices(self, setting: Setting | None, number: int, first: Setting) -> Matrices:
         """Return the confusion matrices of one repetition, from the cache if they are there.
@@ -250,7 +250,7 @@ def _result(run: _Run, settings: list[Setting], scored: list[list[Matrices]]) ->
     parts = [Scored(None, "clean", clean)] + [
         Scored(setting, kind, by_setting[id(setting), kind]) for setting in settings for kind in run.tested_on
     ]
-    facts = list(utility_rows(run.data, parts, run.majority, run.overlap))
+    facts = list(utility_rows(run.data, parts, run.overlap))
     families = families_of(settings)
     verdicts = [
         verdict
@@ -270,7 +270,7 @@ def _verdicts(
     clean: Ints,
 ) -> Iterator[Verdict]:
     table = np.array([[matrices[id(setting), kind] for setting in row] for row in family.members])
-    grid = ScoredGrid(family.lams, family.epsilons, table, clean, run.majority, run.overlap)
+    grid = ScoredGrid(family.lams, family.epsilons, table, clean, run.overlap)
     labels = list(enumerate(run.data.classes)) if run.data.paper_name == "sms" else []
     where = f", {family.distinction(families)}" if len(families) > 1 else ""
     for verdict in utility_claims(grid, labels):

@@ -23,11 +23,9 @@ class Scored(NamedTuple):
     matrices: NDArray[np.int64]
 
 
-def utility_rows(
-    data: LabelledTexts, parts: list[Scored], majority: int, overlap: float | None
-) -> Iterator[dict[str, Any]]:
+def utility_rows(data: LabelledTexts, parts: list[Scored], overlap: float | None) -> Iterator[dict[str, Any]]:
     """Yield one row per setting, kind of test text and statistic; the first part is unperturbed text."""
-    always, guessed = baseline_scores(parts[0].matrices, majority)
+    always, guessed = baseline_scores(parts[0].matrices)
     unperturbed = scores_of(parts[0].matrices).mean(axis=0)
     statistics = statistics_of(data.classes)
     for setting, tested_on, matrices in parts:
@@ -48,5 +46,5 @@ def utility_rows(
                 "unperturbed": float(unperturbed[column]),
                 "majority": float(always[column]),
                 "chance": float(guessed[column]),
-                "p_majority": p_not_better(matrices, majority) if statistic.name == "accuracy" else None,
+                "p_majority": p_not_better(matrices) if statistic.name == "accuracy" else None,
             }

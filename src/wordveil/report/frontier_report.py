@@ -1,8 +1,9 @@
 """The report of a frontier: what settings are worth at equal attack, and how misleading equal ε is."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
+from wordveil.evaluation.frontier_claims import curve_of
 from wordveil.evaluation.results import FrontierResult
 from wordveil.report.charts import Chart, Level, Line, Panel
 from wordveil.report.frontier_tables import curve_names, frontier_tables, full_names, nearest_to
@@ -14,7 +15,8 @@ __all__ = ["frontier_report"]
 _S: Final = "S: how often a word is guessed"
 _MARK: Final = "undominated (ringed)"
 _RINGS: Final = (
-    "Rings mark settings for which no other one, in any panel, has a smaller S and as much of the other."
+    "Rings mark settings for which no other one, in any panel, has a smaller S and as much of the other, and "
+    "that have more than answers that tell nothing. Where S is known by bounds only, its upper end counts."
 )
 
 
@@ -70,12 +72,16 @@ def _panels(
     names = curve_names(rows)
     panels = []
     for answer in dict.fromkeys(row["answer"] for row in rows):
-        groups: dict[str, list[Row]] = {}
+        groups: dict[Any, list[Row]] = {}
+        named: dict[Any, str] = {}
         for name, row in zip(names, rows, strict=True):
             if row["answer"] == answer:
-                groups.setdefault(name, []).append(row)
+                curve = curve_of(dict(row))
+                named[curve] = name
+                groups.setdefault(curve, []).append(row)
         lines = tuple(
-            _line(name, sorted(group, key=lambda row: row[x]), x, y, marked) for name, group in groups.items()
+            _line(named[curve], sorted(group, key=lambda row: row[x]), x, y, marked)
+            for curve, group in groups.items()
         )
         panels.append(Panel(f"{answer} answer" if answer else "own answers", lines, levels))
     return tuple(panels)

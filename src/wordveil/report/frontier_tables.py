@@ -40,10 +40,23 @@ def curve_names(rows: Sequence[Row]) -> list[str]:
         parts = [row["space"].removeprefix("map ") if row["space"] != "map" else "map"]
         if several and row["mechanism"] != "mahalanobis":
             parts.append(row["mechanism"])
-        elif several_lams and row.get("lam") is not None:
+        if several_lams and row.get("lam") is not None:
             parts.append(f"λ = {row['lam']:g}")
         names.append(", ".join(parts))
+    for key in ("vectors", "options"):
+        names = _distinguished(names, [str(row.get(key) or "") for row in rows])
     return names
+
+
+def _distinguished(names: list[str], values: list[str]) -> list[str]:
+    """Return names with the value appended where one name stands for several values."""
+    different: dict[str, set[str]] = {}
+    for name, value in zip(names, values, strict=True):
+        different.setdefault(name, set()).add(value)
+    return [
+        f"{name}, {value}" if value and len(different[name]) > 1 else name
+        for name, value in zip(names, values, strict=True)
+    ]
 
 
 def nearest_to(rows: Sequence[Row], attack: float) -> list[Row]:
@@ -106,9 +119,11 @@ def _compared(rows: Sequence[Row], attack: float) -> StatTable:
     ]
     if "accuracy" in near[0]:
         columns[:0] = [("accuracy", _number("accuracy", 3)), ("linked", _percent("linkage"))]
+    texts = " Answers that tell nothing leave the most frequent label and the length of a text."
     note = (
         "For each line the setting whose S is nearest. ε·d in meaning is the proven exponent between a word "
         "and the ten words nearest to it by cosine in all dimensions, at the median."
+        f"{texts if 'accuracy' in near[0] else ''}"
     )
     return _table(
         f"Near S = {attack:g}, in order of closeness", near, columns, note, _null_rows(near, columns)
@@ -123,15 +138,31 @@ def _null_rows(rows: Sequence[Row], columns: Sequence[Column]) -> list[tuple[str
         "cosine, tokens": ("cosine_tokens", 2),
     }
 
+    texts = {"accuracy": _number("accuracy_majority", 3), "linked": _percent("linkage_by_length")}
+
     def cell(null: str, column: str) -> str:
+        if column in texts:
+            return texts[column](rows[0])
         if column not in names:
             return ""
         key, decimals = names[column]
         return (_number(f"{null}_{key}", 2) if decimals else _percent(f"{null}_{key}"))(rows[0])
 
-    return [
+    nulls = [
         (name, [cell(null, column) for column, _ in columns])
         for null, name in (("constant", "always the same answer"), ("random", "a random answer"))
+    ]
+    if "accuracy" not in rows[0]:
+        return nulls
+    others = {
+        "unperturbed text": {"accuracy": _number("accuracy_unperturbed", 3)(rows[0])},
+        "chance": {
+            "accuracy": _number("accuracy_chance", 3)(rows[0]),
+            "linked": f"{100 * rows[0]['linkage_by_guessing']:.2f}%",
+        },
+    }
+    return nulls + [
+        (name, [cells.get(column, "") for column, _ in columns]) for name, cells in others.items()
     ]
 
 

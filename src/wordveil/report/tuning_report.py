@@ -75,7 +75,10 @@ def _judged(result: TuningResult) -> StatTable:
         is_privacy = STATISTICS[name].is_privacy
         asked = f"at {'most' if is_privacy else 'least'} {limit:g}" if limit is not None else "the goal"
         rows.append((STATISTICS[name].label, asked, *cells))
-    note = "95% intervals; a constraint is satisfied if the unfavourable end is within the limit."
+    note = (
+        "95% intervals; a constraint is satisfied if the unfavourable end is within the limit, and one on "
+        "accuracy only if the classifier is significantly better than the most frequent label."
+    )
     return StatTable("Judged by", ("statistic", "asked for", "choice", "runner-up"), tuple(rows), note)
 
 
@@ -88,8 +91,36 @@ def _contenders(rows: Sequence[dict[str, Any]]) -> StatTable:
         )
         for row in rows
     )
-    note = "Each measured at the ε where the constraints end, with draws that did not choose it."
+    lines += tuple(
+        (name, *("" if values.get(key) is None else show(values[key]) for _, key, show in columns))
+        for name, values in _baselines(rows[0]).items()
+    )
+    note = "Each at the ε where the constraints end, measured with other draws than those that found this ε."
     return StatTable("The contenders, the best first", ("setting", *(c[0] for c in columns)), lines, note)
+
+
+def _baselines(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the same columns for answers that tell nothing and for unperturbed text, as far as measured."""
+    constant = {
+        "attack": "attack_alone",
+        "attack_content": "attack_content_alone",
+        "cosine_content": "constant_cosine_content",
+        "near_100_content": "constant_near_100_content",
+        "accuracy": "accuracy_majority",
+        "linkage": "linkage_by_length",
+    }
+    random = {name: f"random_{name}" for name in ("cosine_content", "near_100_content")}
+    sources = {
+        "always the same answer (most frequent label)": constant,
+        "a random answer": constant | random,
+        "unperturbed text": {"accuracy": "accuracy_unperturbed"},
+        "chance": {"accuracy": "accuracy_chance", "linkage": "linkage_by_guessing"},
+    }
+    values = {
+        name: {column: row.get(source) for column, source in columns.items()}
+        for name, columns in sources.items()
+    }
+    return {name: cells for name, cells in values.items() if any(v is not None for v in cells.values())}
 
 
 def _traded(result: TuningResult) -> StatTable:

@@ -17,6 +17,13 @@ _MACRO: Final = ("macro_precision", "macro_recall", "macro_f1")
 _BY_LABEL: Final = ("precision", "recall", "f1")
 _BASELINES: Final = ("unperturbed", "majority", "chance")
 _MAX_LABELS: Final = 20  # with tables of their own; the files for machines have all of them
+_NOTES: Final = {
+    False: "± or in brackets: the 95% interval over repetitions, corrected because they share data (Nadeau "
+    "and Bengio).",
+    True: "± or in brackets: the 95% interval over tested records, which are resampled; at least as wide as "
+    "Clopper and Pearson's.",
+}
+"""What intervals are, for random splits and for a fixed one."""
 _PAPER_CLASSIFIERS: Final = {"sms": "bag of words", "tweets": "fastText"}
 
 
@@ -35,9 +42,10 @@ def utility_report(result: UtilityResult) -> Report:
         (0.0, 1.0),
         decimals=2,
     )
+    note = _NOTES[result.settings.get("split") == "fixed"]
     charts = [chart for on in tested if (chart := _scores_chart(rows, on)).panels]
     tables = [
-        _score_table(part, f"{statistic.replace('_', ' ')}, {result.name}, tested on {on} text")
+        _score_table(part, f"{statistic.replace('_', ' ')}, {result.name}, tested on {on} text", note)
         for statistic in ("accuracy", *_MACRO)
         for on in tested
         if (part := _of(rows, statistic, on))
@@ -112,9 +120,8 @@ def _scores_chart(rows: Sequence[Row], on: str) -> Chart:
     )
 
 
-def _score_table(rows: Sequence[Row], title: str) -> StatTable:
+def _score_table(rows: Sequence[Row], title: str, note: str) -> StatTable:
     has_intervals = any(row["low"] is not None for row in rows)
-    note = "± is the 95% interval over repetitions, corrected because they share data (Nadeau and Bengio)."
     return grid_table(
         f"{title[0].upper()}{title[1:]}",
         rows,
@@ -125,10 +132,12 @@ def _score_table(rows: Sequence[Row], title: str) -> StatTable:
 
 
 def _cell(row: Row) -> str:
-    if row["low"] is None:
-        return f"{row['mean']:.3f}"
-    # An interval ends at 0 and 1, so its longer side is the one that was not cut off.
-    return f"{row['mean']:.3f} ± {max(row['high'] - row['mean'], row['mean'] - row['low']):.3f}"
+    mean, low, high = row["mean"], row["low"], row["high"]
+    if low is None:
+        return f"{mean:.3f}"
+    below, above = f"{mean - low:.3f}", f"{high - mean:.3f}"
+    # An interval that is cut off at 0 or 1 has unequal sides.
+    return f"{mean:.3f} ± {above}" if below == above else f"{mean:.3f} ({low:.3f} to {high:.3f})"
 
 
 def _label_table(rows: Sequence[Row], label: str, on: str) -> StatTable:
@@ -149,19 +158,16 @@ def _label_table(rows: Sequence[Row], label: str, on: str) -> StatTable:
 def _comparison(result: UtilityResult, paper_name: str) -> StatTable:
     """Return the scores on unperturbed text, for either label, beside the paper's."""
     clean = [row for row in result.rows() if row["mechanism"] is None]
-    values = {(row["statistic"], row["label"]): f"{row['mean']:.3f}" for row in clean}
-    classifier = result.settings.get("classifier", "classifier")
-    rows: list[tuple[str, ...]] = [
-        (
-            f"ours, {classifier}, about '{label}'",
-            values["accuracy", None],
-            values["precision", label],
-            values["recall", label],
-        )
-        for label in values_of(clean, "label")
-    ]
-    paper_scores: dict[str, float] = paper()["utility"][paper_name]
+    own = f"ours, {result.settings.get('classifier', 'classifier')}"
     scores = ("accuracy", "precision", "recall")
+    rows: list[tuple[str, ...]] = []
+    for name, key in ((own, "mean"), ("majority", "majority"), ("chance", "chance")):
+        values = {(row["statistic"], row["label"]): f"{row[key]:.3f}" for row in clean}
+        rows += [
+            (f"{name}, about '{label}'", values["accuracy", None], *(values[s, label] for s in scores[1:]))
+            for label in values_of(clean, "label")
+        ]
+    paper_scores: dict[str, float] = paper()["utility"][paper_name]
     rows.append(
         (f"the paper's, {_PAPER_CLASSIFIERS[paper_name]}", *(f"{paper_scores[s]:.2f}" for s in scores))
     )

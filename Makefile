@@ -112,11 +112,13 @@ test: check ## Check format, lint, types and import order, then run the tests wi
 
 .PHONY: test-slow
 test-slow: $(DEV_ENV)/ready ## Run the tests that take long
-	$(ONE_THREAD) $(BIN)/pytest $(SPREAD) -m slow $(PYTEST_FLAGS)
+	$(ONE_THREAD) $(BIN)/pytest $(SPREAD) -m "slow and not spark" $(PYTEST_FLAGS)
+
+SPARK_TESTS := -W ignore::ResourceWarning tests/engines tests/mechanisms  # PySpark leaves sockets open
 
 .PHONY: test-spark
 test-spark: $(SPARK_ENV)/ready ## Run the tests that need a real Spark (and Java 17 or later)
-	$(SPARK_ENV)/bin/pytest -m spark -W ignore::ResourceWarning tests/engines tests/mechanisms $(PYTEST_FLAGS)  # PySpark leaves sockets open
+	$(SPARK_ENV)/bin/pytest -m "spark and not slow" $(SPARK_TESTS) $(PYTEST_FLAGS)
 
 .PHONY: test-torch
 test-torch: $(TORCH_ENV)/ready ## Run the tests of the GPU search and of fitting maps, on a CPU if there is no GPU
@@ -232,7 +234,11 @@ verify-stops: $(DEV_ENV)/ready $(SPARK_ENV)/ready ## Stop the real command at ra
 		$(if $(RECORD),--out $(STOPS)-spark.json)
 
 .PHONY: verify
-verify: test-slow verify-stops verify-exact verify-audit verify-ray test-lowest ## Run all slow checks, for example before a release
+verify: test-slow verify-spark verify-stops verify-exact verify-audit verify-ray test-lowest ## Run all slow checks, for example before a release
+
+.PHONY: verify-spark
+verify-spark: $(SPARK_ENV)/ready ## Run every registered mechanism on a real Spark
+	$(SPARK_ENV)/bin/pytest -m "spark and slow" $(SPARK_TESTS) $(PYTEST_FLAGS)
 
 .PHONY: verify-audit
 verify-audit: $(DEV_ENV)/ready ## Run complete audits: the paper's mechanism under 20 keys, every mechanism once

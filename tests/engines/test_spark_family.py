@@ -14,6 +14,7 @@ from wordveil.mechanisms import mechanism_class, mechanism_names
 ROWS = 300
 
 
+@pytest.mark.slow  # it starts Spark once for each mechanism
 @pytest.mark.spark
 def test_every_mechanism_on_spark(
     small: wv.Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,6 +1,6 @@
 """The ε of the profiles, found again by `tune`.
 
-    python -m benchmarks.tune_profiles [--profile NAME …] [--draws N] [--out FILE]
+    python -m benchmarks.tune_profiles [--profile NAME …] [--answer NAME …] [--draws N] [--out FILE]
 
 A profile is the closest setting on the shipped map at which S is at most what the profile says. Its ε has two
 digits, rounded down, and so it has a little to spare. The exit code is 3 if a profile has a larger ε.
@@ -17,6 +17,7 @@ from typing import Any, Final
 import wordveil as wv
 from wordveil.embedding.catalog import MAP_NAME
 from wordveil.evaluation import Space, tune
+from wordveil.mechanisms.answers import ANSWERS, AnswerName
 from wordveil.profiles import PROFILES, Profile
 
 DRAWS: Final = 20_000  # S is then known to about 0.006 to each side
@@ -27,10 +28,12 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--profile", action="append", choices=[*PROFILES], dest="profiles")
+    parser.add_argument("--answer", action="append", choices=[*ANSWERS], dest="answers")
     parser.add_argument("--draws", type=int, default=DRAWS)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args(arguments)
-    rows = [tuned(PROFILES[name], args.draws) for name in args.profiles or PROFILES]
+    answers = args.answers or [*ANSWERS]
+    rows = [tuned(PROFILES[name], args.draws, answers) for name in args.profiles or PROFILES]
     for row in rows:
         print(
             f"{row['profile']:10} ε = {row['epsilon']:g}, tuned {row['tuned']:g} ({row['rounded']:g} in two "
@@ -43,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 3 if any(row["epsilon"] > row["tuned"] for row in rows) else 0
 
 
-def tuned(profile: Profile, draws: int) -> dict[str, Any]:
+def tuned(profile: Profile, draws: int, answers: list[AnswerName]) -> dict[str, Any]:
     """Return the setting that `tune` finds on the map of a profile."""
     start = time.perf_counter()
     space = Space(wv.load_embedding(MAP_NAME), MAP_NAME)
@@ -51,7 +54,7 @@ def tuned(profile: Profile, draws: int) -> dict[str, Any]:
         space,
         max_attack=profile.most_guessed,
         mechanisms=[profile.mechanism],
-        answers=["nearest", "likeliest", "closest"],
+        answers=answers,
         draws=draws,
     )
     best = result.chosen

@@ -13,7 +13,6 @@ import wordveil as wv
 from wordveil.attacker import guess_from_answers, guess_rate
 from wordveil.evaluation.closeness import draw_words, measure_closeness
 from wordveil.evaluation.fixed_neighbours import by_meaning
-from wordveil.evaluation.frontier_claims import frontier_claims
 from wordveil.evaluation.frontier_experiment import frontier, undominated
 from wordveil.evaluation.frontier_measures import Effort, Measurer
 from wordveil.evaluation.frontier_probes import PROBES, smaller
@@ -21,7 +20,6 @@ from wordveil.evaluation.frontier_spaces import Curve, Space, list_curves, sprea
 from wordveil.evaluation.results import result_from_dict
 from wordveil.mechanisms import mechanism_names, registry
 from wordveil.mechanisms.answers import units_of
-from wordveil.report.frontier_tables import curve_names
 
 TEXTS = ["book a flight to boston", "call me at noon please", "the red house is on fire now"] * 8
 DATA = TEXTS, ["travel", "call", "fire"] * 8
@@ -247,91 +245,6 @@ def test_smaller_data_keep_labels_and_parts() -> None:
     assert sum(part.is_test) == 30
     assert [part.labels.count(label) for label in part.classes] == [20, 20, 20]
     assert smaller(data, 240, 0) is data
-
-
-@pytest.mark.parametrize(
-    ("difference", "outcome"), [(0.1, "holds"), (-0.1, "does not hold"), (0.001, "undecided")]
-)
-def test_claims_are_judged_by_intervals(difference: float, outcome: str) -> None:
-    rows = []
-    for lam, cosine in ((0.0, 0.5 + difference), (1.0, 0.5)):
-        for attack in (0.2, 0.4):
-            cosines = {"cosine_content": cosine, "cosine_content_low": cosine - 0.02}
-            setting = {"space": "10 axes", "mechanism": "mahalanobis", "lam": lam, "dims": 10, "options": ""}
-            rows.append(
-                setting
-                | cosines
-                | {"answer": "nearest", "attack": attack, "cosine_content_high": cosine + 0.02}
-            )
-    verdict = frontier_claims(rows, 0.3)[0]
-    assert verdict.claim.startswith("λ = 1 is no closer than λ = 0")
-    assert verdict.outcome == outcome
-
-
-def line(cosine: float, reach: float = 0.02, **setting: Any) -> list[dict[str, Any]]:
-    facts = {
-        "space": "10 axes", "mechanism": "mahalanobis", "lam": 0.0, "dims": 10, "options": "", "answer": "nearest",
-        "cosine_content": cosine, "cosine_content_low": cosine - reach, "cosine_content_high": cosine + reach,
-    }  # fmt: skip
-    return [facts | setting | {"attack": attack} for attack in (0.2, 0.4)]
-
-
-def test_claims_are_about_the_papers_mechanisms() -> None:
-    """Vickrey on 5 axes has the largest value; the claims about dims and maps leave it out."""
-    rows = [
-        *line(0.5), *line(0.45, space="all 300 dims", dims=300), *line(0.52, space="map m"),
-        *line(0.9, space="5 axes", dims=5, mechanism="vickrey"),
-    ]  # fmt: skip
-    verdicts = frontier_claims(rows, 0.3)
-    assert len(verdicts) == 2
-    assert not any("5 axes has" in verdict.found for verdict in verdicts)
-
-
-def test_the_best_of_many_needs_more_evidence() -> None:
-    everything = line(0.45, space="all 300 dims", dims=300)
-    few = [*everything, *line(0.485)]
-    assert frontier_claims(few, 0.3)[0].outcome == "holds"
-    many = [row for dims in range(5, 15) for row in line(0.485, space=f"{dims} axes", dims=dims)]
-    verdict = frontier_claims([*everything, *many], 0.3)[0]
-    assert verdict.outcome == "undecided"
-    assert "the best of 10 pairs (Bonferroni)" in verdict.found
-
-
-def test_lines_of_every_mechanism_and_lam_have_names_of_their_own(small: wv.Embedding) -> None:
-    result = small_frontier(
-        small,
-        mechanisms=["mahalanobis", "vickrey"],
-        lams=[0.0, 1.0],
-        answers=["nearest"],
-        epsilons=[1.0, 2.0],
-    )
-    report = wv.make_report(result)
-    lines = [line for panel in report.charts[0].panels for line in panel.lines]
-    names = [line.name for line in lines]
-    assert len(names) == len(set(names)) == 4
-    assert "all 3 dims, vickrey, λ = 1" in names
-    assert {len(line.x) for line in lines} == {2}
-    rows = [line(0.5, vectors=f"{name}[10]", options=option)[0] for name in "ab" for option in ("", "t=0.5")]
-    assert curve_names(rows) == [
-        "10 axes, a[10]",
-        "10 axes, a[10], t=0.5",
-        "10 axes, b[10]",
-        "10 axes, b[10], t=0.5",
-    ]
-
-
-def test_baselines_stand_in_the_tables_of_accuracy(small: wv.Embedding) -> None:
-    result = small_frontier(small, data=DATA, epsilons=[5.0], answers=["nearest"], repetitions=2, linked=20)
-    row = result.rows()[0]
-    near = wv.make_report(result).tables[0]
-    cells = {line[0]: dict(zip(near.columns, line, strict=True)) for line in near.rows}
-    for name, key in (
-        ("always the same answer", "majority"),
-        ("unperturbed text", "unperturbed"),
-        ("chance", "chance"),
-    ):
-        assert cells[name]["accuracy"] == f"{row[f'accuracy_{key}']:.3f}"
-    assert cells["a random answer"]["linked"] == f"{100 * row['linkage_by_length']:.1f}%"
 
 
 def test_a_curve_as_a_settings_file(small: wv.Embedding) -> None:

@@ -1,4 +1,4 @@
-"""Every page of the documentation in a real browser: wide and narrow, light and dark."""
+"""Every page of the documentation, and one of each other report, in a real browser: wide and narrow, light and dark."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from wordveil.evaluation.results import load_result
+import wordveil as wv
+from wordveil.evaluation.frontier_experiment import frontier
+from wordveil.evaluation.results import Result, load_result
+from wordveil.evaluation.tuning import tune
 from wordveil.report.report import make_report
 
 from .browser import Browser, chromium, open_browser
@@ -53,12 +56,26 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def pages(tmp_path_factory: pytest.TempPathFactory, small: wv.Embedding) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
-    for name, path in RESULTS.items():
-        report = make_report(load_result(path))
-        (folder / f"{name}.html").write_text(report.text("html"), encoding="utf-8")
-    return {name: folder / f"{name}.html" for name in RESULTS}
+    results = {name: load_result(path) for name, path in RESULTS.items()} | measured(small)
+    for name, result in results.items():
+        (folder / f"{name}.html").write_text(make_report(result).text("html"), encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in results}
+
+
+def measured(small: wv.Embedding) -> dict[str, Result]:
+    """Return a small frontier with texts and without, and a setting for a goal."""
+    texts = ["book a flight to boston", "call me at noon please", "the red house is on fire now"] * 8
+    data = texts, ["travel", "call", "fire"] * 8
+    little: dict[str, Any] = {"draws": 100, "answers": ["nearest"], "cache": False}
+    few = little | {"word_draws": 2, "epsilons": [1.0, 3.0]}
+    return {
+        "frontier": frontier([small, small.project(2)], mechanisms=["mahalanobis", "vickrey"], **few),
+        "frontier-texts": frontier(small, data=data, lams=[0.0], repetitions=2, linked=20, **few),
+        "tuning": tune([small, small.project(2)], max_attack=0.5, lams=[0.0, 1.0], **little),
+        "tuning-texts": tune(small, max_linkage=0.4, data=data, repetitions=2, lams=[0.0], **little),
+    }
 
 
 @needs_browser

@@ -69,7 +69,8 @@ def _share(name: str) -> Reader:
 
 
 def _exponent(facts: Mapping[str, Any], *_: object) -> Measured:
-    return Measured(*[facts["exponent"]] * 3)  # the pairs of words are fixed, so nothing was drawn
+    value = facts["exponent"]
+    return Measured(value, value, value)  # the pairs of words are fixed, so nothing was drawn
 
 
 def _accuracy(facts: Mapping[str, Any], *_: object) -> Measured:
@@ -104,8 +105,8 @@ def _watched(facts: Mapping[str, Any], effort: Effort, percentile: float | None)
     draws = effort.word_draws
     each = [clopper_pearson(round(share * draws), draws) for share in facts["watched_each"]]
     # All watched words are drawn, so only the draws are random: those of the words at that percentile.
-    quantiles = [float(np.quantile(column, percentile / 100.0)) for column in zip(*each, strict=True)]
-    return Measured(*quantiles)
+    share, low, high = (float(np.quantile(column, percentile / 100.0)) for column in zip(*each, strict=True))
+    return Measured(share, low, high)
 
 
 STATISTICS: Final = {

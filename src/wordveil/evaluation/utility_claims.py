@@ -219,10 +219,9 @@ def _p_of_recall(grid: ScoredGrid, place: int) -> tuple[NDArray[np.float64], NDA
 
     shape = grid.matrices.shape[:2]
     if grid.overlap is not None:
-        recall, overlap = grid.recall(place) - _MIN_RECALL, grid.overlap
-        below = [p_positive(-recall[i, j], overlap) for i, j in np.ndindex(*shape)]
-        above = [p_positive(recall[i, j], overlap) for i, j in np.ndindex(*shape)]
-        return np.array(below).reshape(shape), np.array(above).reshape(shape)
+        recall = (grid.recall(place) - _MIN_RECALL).reshape(-1, grid.matrices.shape[2])
+        p = np.array([[p_positive(sign * row, grid.overlap) for row in recall] for sign in (-1.0, 1.0)])
+        return p[0].reshape(shape), p[1].reshape(shape)
     hits = grid.matrices[..., place, place].mean(axis=2)
     misses = grid.matrices[..., place, :].sum(axis=-1).mean(axis=2) - hits
     few = 1e-9  # of no records at all, the p-value is 1

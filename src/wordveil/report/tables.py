@@ -121,11 +121,14 @@ class StatTable:
         """Return a hint that the table scrolls, shown on screens that are narrower than the table."""
         words = [max(name.split(), key=len, default="") for name in self.columns]  # lines break in names only
         widths = [_LETTER * max(map(len, column)) for column in zip(words, *self.rows, strict=True)]
-        widths[0] = min(widths[0], _FIRST_COLUMN)
         if self.is_text:
             widths = [min(width, _SENTENCES) for width in widths]
-        width = _MARGIN + sum(max(_COLUMN, _PADDING + width) for width in widths)
-        screen = next((name for name, pixels in _SCREENS.items() if width > pixels), "")
+        full, narrow = (
+            _MARGIN + sum(max(_COLUMN, _PADDING + width) for width in (first, *widths[1:]))
+            for first in (widths[0], min(widths[0], _FIRST_COLUMN))
+        )
+        sizes = {name: full if name in _WIDE_SCREENS else narrow for name in _SCREENS}
+        screen = next((name for name, pixels in _SCREENS.items() if sizes[name] > pixels), "")
         return f'<p class="cue {screen}" aria-hidden="true">scroll sideways →</p>' if screen else ""
 
 
@@ -177,6 +180,7 @@ _SENTENCES: Final = 130.0  # the narrowest column of sentences
 _LONG_NAME: Final = 14  # letters; shorter names of rows fit into one line on a phone
 # The screens on which a table that is wider than this does not fit; the next narrower ones would be too late.
 _SCREENS: Final = {"always": 960.0, "below-page": 768.0, "below-tablet": 480.0, "below-phone": 350.0}
+_WIDE_SCREENS: Final = ("always", "below-page")  # on which lines do not break in the first column
 
 
 _SYMBOLS: Final = {

@@ -21,7 +21,7 @@ from scipy import stats
 
 import wordveil as wv
 from wordveil.evaluation.datasets import load_labelled
-from wordveil.evaluation.linkage import Linkage, Success, _linked, _sample, measure_linkage
+from wordveil.evaluation.linkage import Linkage, Success, _linked, measure_linkage, sample_texts
 from wordveil.intervals import Share
 
 Ids = list[list[int]]
@@ -247,7 +247,7 @@ def biased_sample(_: wv.Perturber, texts: list[str | None], most: int, stream: w
 
 def test_every_choice_of_texts_is_equally_likely(same: wv.Perturber) -> None:
     """χ² over the 15 pairs with n = 3,000 draws: α = 1e-6; a place off by one is found."""
-    assert chosen_pairs(_sample, same, 3000) > 1e-6
+    assert chosen_pairs(sample_texts, same, 3000) > 1e-6
     assert chosen_pairs(biased_sample, same, 3000) < 1e-12
 
 

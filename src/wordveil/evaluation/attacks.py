@@ -13,7 +13,7 @@ from wordveil.evaluation.attacks_linkage import linkage_attacks
 from wordveil.evaluation.attacks_result import Attack, Attacks, EasyWord
 from wordveil.evaluation.attacks_texts import attribute_attacks, release_attacks
 from wordveil.evaluation.attacks_words import averaging, easiest_words, topic_prior, word_attacks
-from wordveil.evaluation.linkage import _sample
+from wordveil.evaluation.linkage import sample_texts
 from wordveil.perturber import Perturber
 from wordveil.prior import Prior, default_prior
 from wordveil.randomness import Stream, secure_stream
@@ -108,7 +108,7 @@ def _usable(perturber: Perturber, texts: Iterable[str], most: int, stream: Strea
 
     Files are often sorted, and the first texts of a sorted file are alike.
     """
-    sample = _sample(perturber, texts, most, stream)
+    sample = sample_texts(perturber, texts, most, stream)
     chosen = [sample[number] for number in stream.permutation(len(sample))]
     if chosen and len(chosen) < _FEWEST:
         raise FormatError(f"Attacks need at least {_FEWEST} texts that contain words. Hint: more texts.")

@@ -25,7 +25,7 @@ from wordveil.randomness import Stream, secure_stream
 from wordveil.rounding import at_least, at_most
 from wordveil.tokens import check_text
 
-__all__ = ["Linkage", "Success", "counts_of", "measure_linkage", "remaining_ids", "weighted"]
+__all__ = ["Linkage", "Success", "counts_of", "measure_linkage", "remaining_ids", "sample_texts", "weighted"]
 
 _TOP: Final = 10
 _LARGEST: Final = 20_000  # time grows with the square: about 4 s on one core for this many tweets
@@ -116,14 +116,14 @@ def measure_linkage(
     noise = secure_stream() if stream is None else stream
     if not isinstance(noise, Stream):
         raise parameter_error("stream", "measure_linkage", "be a Stream, made by secure_stream()", stream)
-    originals = _sample(perturber, texts, most, noise)
+    originals = sample_texts(perturber, texts, most, noise)
     if len(originals) < 2:
         raise FormatError("Linkage needs at least two texts that contain words. Hint: give it more texts.")
     private, _ = perturber.perturb_column(originals, noise)
     return _linked(perturber, originals, [text or "" for text in private])
 
 
-def _sample(perturber: Perturber, texts: Iterable[str | None], most: int, stream: Stream) -> list[str]:
+def sample_texts(perturber: Perturber, texts: Iterable[str | None], most: int, stream: Stream) -> list[str]:
     """Return `most` of the texts that have words, every set of them equally likely (Vitter's algorithm R)."""
     chosen: list[str] = []
     seen = 0

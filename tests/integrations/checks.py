@@ -85,9 +85,16 @@ LOCAL_HOSTS = (None, "localhost", "127.0.0.1", "::1", "0.0.0.0")
 _SITE = f"""
 import os, secrets, socket, types
 look_up = socket.getaddrinfo
+def own_address():  # nothing is sent; Ray's processes on this machine use it among themselves
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("198.51.100.1", 9))
+        except OSError:
+            return None
+        return probe.getsockname()[0]
 def guarded(host, *args, **kwargs):
     name = host.decode() if isinstance(host, bytes) else host
-    if name in (*{LOCAL_HOSTS!r}, socket.gethostname()):
+    if name in (*{LOCAL_HOSTS!r}, socket.gethostname(), own_address()):
         return look_up(host, *args, **kwargs)
     with open(os.environ["HOSTS_FILE"], "a") as file:
         file.write(str(name) + chr(10))
@@ -115,8 +122,11 @@ def small_perturber(epsilon: float = 0.01) -> wv.Perturber:
     return wv.Perturber(wv.Mahalanobis(wv.Embedding(WORDS, vectors, public=True), epsilon))
 
 
-def run(code: str, folder: Path, *arguments: str) -> list[str]:
-    """Run a script whose home, temporary and working folder is `folder`, and return the lines it prints."""
+def run(code: str, folder: Path, *arguments: str, may_ask: Iterable[str] = ()) -> list[str]:
+    """Run a script whose home, temporary and working folder is `folder`, and return the lines it prints.
+
+    It fails if another machine is looked up than those it `may_ask`, which are not found either.
+    """
     home = folder / "home"
     home.mkdir(exist_ok=True)
     keys, hosts = (folder.parent / f"{folder.name}.{name}" for name in ("keys", "hosts"))
@@ -141,14 +151,16 @@ def run(code: str, folder: Path, *arguments: str) -> list[str]:
         timeout=900,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert not hosts.exists(), hosts.read_text()
+    asked = set(hosts.read_text().split()) if hosts.exists() else set()
+    assert asked <= {*may_ask}, asked
     return done.stdout.splitlines()
 
 
-def run_example(name: str, folder: Path) -> list[str]:
+def run_example(name: str, folder: Path, *, may_ask: Iterable[str] = ()) -> list[str]:
     """Run a script of examples/, and return its lines; fail if it prints or writes a text that it reads."""
     script = ROOT / "examples" / f"{name}.py"
-    lines = run("import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')", folder, str(script))
+    code = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
+    lines = run(code, folder, str(script), may_ask=may_ask)
     with (ROOT / "examples" / "messages.csv").open(encoding="utf-8", newline="") as file:
         texts = [row["message"] for row in csv.DictReader(file)]
     texts += _literals(script)

@@ -6,11 +6,11 @@ A table stands between two comments with its name. Sentences are not changed: re
 """
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import wordveil as wv
+from benchmarks.doc_tables import write_tables
 
 RESULTS = Path("benchmarks/results/attacks.json")
 PAGE = Path("docs/audit.md")
@@ -38,14 +38,7 @@ def main() -> None:
         "topics": topic_table(record["topic_prior"]),
         "easiest": easiest_table(record["easiest"]["balanced"]),
     }
-    text = PAGE.read_text(encoding="utf-8")
-    for name, lines in tables.items():
-        marks = rf"(<!-- {name} -->\n\n).*?(\n\n<!-- end of {name} -->)"
-        block = "\n".join(lines)
-        text, count = re.subn(marks, lambda match: match[1] + block + match[2], text, flags=re.DOTALL)  # noqa: B023  # called at once
-        assert count == 1, name
-    PAGE.write_text(text, encoding="utf-8")
-    print(PAGE)
+    write_tables(PAGE, tables)
 
 
 def find(rows: list[Row], name: str, group: str, attack: str, **wanted: Any) -> Row:

@@ -6,10 +6,10 @@ A table stands between two comments with its name. Sentences are not changed: re
 """
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
+from benchmarks.doc_tables import write_tables
 from wordveil.rounding import at_most
 
 RESULTS = Path("benchmarks/results/family.json")
@@ -20,18 +20,12 @@ Row = dict[str, Any]
 
 def main() -> None:
     record = json.loads(RESULTS.read_text(encoding="utf-8"))
-    text = PAGE.read_text(encoding="utf-8")
+    tables = {}
     for dims, facts in record["dims"].items():
-        tables = {f"speed-{dims}": speed_table(facts["speed"])}
+        tables[f"speed-{dims}"] = speed_table(facts["speed"])
         if facts["rows"]:
             tables[f"equal-{dims}"] = equal_table(facts["rows"])
-        for name, lines in tables.items():
-            marks = rf"(<!-- {name} -->\n\n).*?(\n\n<!-- end of {name} -->)"
-            block = "\n".join(lines)
-            text, count = re.subn(marks, lambda match: match[1] + block + match[2], text, flags=re.DOTALL)  # noqa: B023  # called at once
-            assert count == 1, name
-    PAGE.write_text(text, encoding="utf-8")
-    print(PAGE)
+    write_tables(PAGE, tables)
 
 
 def share(value: float) -> str:

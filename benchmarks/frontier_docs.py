@@ -8,6 +8,7 @@ A table stands between two comments with its name. Sentences are not changed: re
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.doc_tables import write_tables
 from wordveil.evaluation.results import load_result
 from wordveil.report.frontier_tables import full_names, nearest_to
 
@@ -26,14 +27,7 @@ def main() -> None:
         tables = {name: texts_table(read(result)) for name, result in results.items()}
         if page.stem == "frontier":
             tables["words"] = words_table(read("frontier-glove"))
-        text = page.read_text(encoding="utf-8")
-        for name, lines in tables.items():
-            before, start, rest = text.partition(f"<!-- {name} -->\n")
-            _, end, after = rest.partition(f"<!-- end of {name} -->")
-            assert "" not in (start, end), name
-            text = "\n".join((before + start, *lines, "", end + after))
-        page.write_text(text, encoding="utf-8")
-        print(page)
+        write_tables(page, tables)
 
 
 def read(name: str) -> list[Row]:

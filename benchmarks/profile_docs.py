@@ -6,10 +6,10 @@ A table stands between two comments with its name. Sentences are not changed: re
 """
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
+from benchmarks.doc_tables import write_tables
 from wordveil.rounding import at_most
 
 RESULTS = Path("benchmarks/results/profiles.json")
@@ -42,14 +42,7 @@ def main() -> None:
         "docs/maps.md": {"words": words_table(rows), "texts": texts_table(rows)},
     }
     for page, by_name in tables.items():
-        text = Path(page).read_text(encoding="utf-8")
-        for name, lines in by_name.items():
-            marks = rf"(<!-- {name} -->\n\n).*?(\n\n<!-- end of {name} -->)"
-            block = "\n".join(lines)
-            text, count = re.subn(marks, lambda match: match[1] + block + match[2], text, flags=re.DOTALL)  # noqa: B023  # called at once
-            assert count == 1, (page, name)
-        Path(page).write_text(text, encoding="utf-8")
-        print(page)
+        write_tables(Path(page), by_name)
 
 
 def share(value: float) -> str:

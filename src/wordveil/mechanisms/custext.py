@@ -13,7 +13,7 @@ from wordveil.mechanisms.base import JSON
 from wordveil.mechanisms.channel import Channel
 from wordveil.mechanisms.group_guarantee import GroupGuarantee
 from wordveil.mechanisms.options import Option
-from wordveil.mechanisms.placed import PlacedMechanism
+from wordveil.mechanisms.placed import LAM, PlacedMechanism
 from wordveil.mechanisms.word_groups import WordGroups, word_groups_of
 from wordveil.metric import Bracket
 from wordveil.randomness import Stream
@@ -94,14 +94,7 @@ class CusText(PlacedMechanism):
 
     name: ClassVar = "custext"
     options: ClassVar[tuple[Option, ...]] = (
-        Option(
-            "lam",
-            float,
-            "λ of the distance: 0 is Euclidean, 1 is Mahalanobis",
-            default=0.0,
-            low=0.0,
-            high=1.0,
-        ),
+        LAM,
         Option("k", int, "how many words a group has", default=20, low=2, high=_MOST),
         Option(
             _UNSAFE,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import MachineError
-from wordveil.nearest.compiled import CompiledSearch
+from wordveil.nearest.compiled import CompiledSearch, Pairs
 from wordveil.nearest.kernels import kernels
 
 __all__ = ["LANES", "CellSearch", "Cells"]
@@ -90,12 +90,7 @@ class CellSearch(CompiledSearch):
         self._longest = self._largest * self._scale
 
     def _search_compiled(
-        self,
-        points: Floats,
-        norms: Floats,
-        answers: Ints,
-        pairs: tuple[NDArray[np.int32], NDArray[np.int32]],
-        wanted: int = 1,
+        self, points: Floats, norms: Floats, answers: Ints, pairs: Pairs, wanted: int = 1
     ) -> tuple[int, NDArray[np.bool_]]:
         lengths = norms * self._scale
         is_far = lengths > _FAR
@@ -113,7 +108,7 @@ class CellSearch(CompiledSearch):
         points: Singles,
         moved: Floats,
         answers: Ints,
-        pairs: tuple[NDArray[np.int32], ...],
+        pairs: Pairs,
         wanted: int,
     ) -> int:
         """Run the compiled loops; return the number of pairs."""

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from wordveil.errors import MachineError
 from wordveil.nearest.cells import LANES, CellSearch
+from wordveil.nearest.compiled import Pairs
 from wordveil.nearest.kernels import has_codes, kernels
 from wordveil.nearest.screened import CODE_LIMITS, round_up
 
@@ -84,7 +85,7 @@ class CodedCellSearch(CellSearch):
         points: Singles,
         moved: Floats,
         answers: NDArray[np.int64],
-        pairs: tuple[NDArray[np.int32], ...],
+        pairs: Pairs,
         wanted: int,
     ) -> int:
         cells = self._cells

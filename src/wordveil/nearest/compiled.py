@@ -11,12 +11,14 @@ from wordveil.nearest.search import NearestSearch
 from wordveil.nearest.single import SingleSearch
 from wordveil.nearest.threads import Scratch
 
-__all__ = ["CompiledSearch"]
+__all__ = ["CompiledSearch", "Pairs"]
 
 _PAIRS_PER_POINT: Final = 8  # room for candidates; a point that finds none is left to another search
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Pairs = tuple[NDArray[np.int32], NDArray[np.int32]]
+"""The points and the rows of some pairs."""
 
 
 class CompiledSearch(NearestSearch):
@@ -43,12 +45,7 @@ class CompiledSearch(NearestSearch):
 
     @abstractmethod
     def _search_compiled(
-        self,
-        points: Floats,
-        norms: Floats,
-        answers: Ints,
-        pairs: tuple[NDArray[np.int32], NDArray[np.int32]],
-        wanted: int = 1,
+        self, points: Floats, norms: Floats, answers: Ints, pairs: Pairs, wanted: int = 1
     ) -> tuple[int, NDArray[np.bool_]]:
         """Write answers; return the number of pairs, and which points are to be left to another search.
 
@@ -68,7 +65,7 @@ class CompiledSearch(NearestSearch):
         which, rows = np.concatenate((which, answered)), np.concatenate((rows, answers[answered]))
         return self._settle(points, norms, which, rows, is_left)
 
-    def _room(self, count: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _room(self, count: int) -> Pairs:
         """Return arrays of this thread for pairs of a point and a row."""
         room = _PAIRS_PER_POINT * count + 256
         which, candidates = (self._scratch.array(name, room, np.int32) for name in ("which", "candidates"))

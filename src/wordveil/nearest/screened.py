@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import MachineError
-from wordveil.nearest.compiled import CompiledSearch
+from wordveil.nearest.compiled import CompiledSearch, Pairs
 from wordveil.nearest.joining import JoinedSearch
 from wordveil.nearest.kernels import has_codes, kernels, level
 from wordveil.nearest.search import PRODUCTS_OF_A_THREAD, close_tolerance, power_of_two
@@ -142,12 +142,7 @@ class ScreenedSearch(CompiledSearch):
         self._corrections = (-128 * self._codes.sum(axis=1, dtype=np.int64)).astype(np.int32)
 
     def _search_compiled(
-        self,
-        points: Floats,
-        norms: Floats,
-        answers: Ints,
-        pairs: tuple[NDArray[np.int32], NDArray[np.int32]],
-        wanted: int = 1,
+        self, points: Floats, norms: Floats, answers: Ints, pairs: Pairs, wanted: int = 1
     ) -> tuple[int, NDArray[np.bool_]]:
         prepared = self._prepare_points(points, norms)
         strips = slice(0, len(self._about))
@@ -170,7 +165,7 @@ class ScreenedSearch(CompiledSearch):
         prepared: _Points,
         strips: slice,
         answers: Ints,
-        pairs: tuple[NDArray[np.int32], NDArray[np.int32]],
+        pairs: Pairs,
         wanted: int = 1,
     ) -> int:
         """Run the compiled loops over some strips of rows; return the number of pairs."""

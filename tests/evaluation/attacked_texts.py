@@ -1,0 +1,6 @@
+"""Texts that several tests of attacks share."""
+
+TEXTS = [
+    "book a flight to boston", "call me at noon", "the red house is on fire", "tea at noon please", "the house is red",
+    "a flight at noon", "call the house now", "book the red house", "tea to me", "please call now me at the house",
+]  # fmt: skip

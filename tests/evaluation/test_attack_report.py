@@ -1,0 +1,66 @@
+"""The report on attacks, and the command."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import wordveil as wv
+from wordveil.cli.main import main
+from wordveil.evaluation.attacks import attack
+from wordveil.report.report import make_report
+
+from .attacked_texts import TEXTS
+
+
+def test_the_picture_and_the_page(tmp_path: Path, small: wv.Embedding) -> None:
+    perturbers = [wv.Perturber(wv.Mahalanobis(small, epsilon)) for epsilon in (1.0, 4.0)]
+    result = attack(perturbers, TEXTS, groups=["words", "linkage"], sizes=[10], draws=100)
+    report = make_report(result)
+    assert report.is_private
+    panels = {panel.title: panel for panel in report.charts[0].panels}
+    assert set(panels) == {"words", "linkage"}
+    assert panels["linkage"].levels[0].value == 0.1
+    paths = report.write(tmp_path / "out")
+    assert {path.suffix for path in paths} == {".html", ".csv", ".md", ".tex", ".json", ".png", ".svg"}
+    assert all(path.stat().st_mode & 0o077 == 0 for path in paths)
+    page = (tmp_path / "out" / "attacks.html").read_text(encoding="utf-8")
+    assert "not for release" in page
+    assert "easiest to recover" in page
+    assert len(result.easiest) == 10
+    one = attack(perturbers[:1], groups=["words"], draws=100)
+    assert not one.is_private
+    assert not make_report(one).charts
+
+
+def test_the_picture_has_a_panel_per_setting_and_a_floor_per_null(small: wv.Embedding) -> None:
+    perturbers = [
+        wv.Perturber(wv.Mahalanobis(small, epsilon, lam)) for lam in (0.0, 1.0) for epsilon in (1.0, 4.0)
+    ]
+    panels = make_report(attack(perturbers, groups=["words"], draws=100)).charts[0].panels
+    assert [panel.title.split(", ")[-1] for panel in panels] == ["λ = 0", "λ = 1"]
+    assert all(len(line.x) == 2 for panel in panels for line in panel.lines)
+    nulls = {level.name: level.value for level in panels[0].levels}
+    assert nulls["… topic prior"] > nulls["without the output"]
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "in.txt"
+    file.write_text("\n".join(TEXTS * 2) + "\n", encoding="utf-8")
+    options = ["--dims", "5", "--lam", "0", "--draws", "100", "--most", "20", "--context", str(file)]
+    assert main(["attack", str(file), "--epsilon", "3,6", *options, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["not_for_release"] is True
+    assert {row["group"] for row in facts["attacks"]} == {
+        "words",
+        "context",
+        "linkage",
+        "attributes",
+        "averaging",
+    }
+    assert main(["attack", "--profile", "balanced", "--only", "words", "--draws", "100"]) == 0
+    shown = capsys.readouterr()
+    assert "topic prior" in shown.out
+    assert "not for release" not in shown.err
+    assert main(["attack", "--only", "words"]) == 2
+    assert main(["attack", "--profile", "balanced", "--epsilon", "3"]) == 2

@@ -31,8 +31,8 @@ def curve_names(rows: Sequence[Row]) -> list[str]:
     Examples
     --------
     >>> rows = [{"space": "10 axes", "mechanism": "mahalanobis", "lam": lam} for lam in (0.0, 1.0)]
-    >>> curve_names(rows)
-    ['10 axes, λ = 0', '10 axes, λ = 1']
+    >>> curve_names([*rows, rows[0] | {"options": "answer_prior=f98e07"}])
+    ['10 axes, λ = 0', '10 axes, λ = 1', '10 axes, λ = 0']
     """
     several_lams, several = len(values_of(rows, "lam")) > 1, len(values_of(rows, "mechanism")) > 1
     names = []
@@ -43,9 +43,14 @@ def curve_names(rows: Sequence[Row]) -> list[str]:
         if several_lams and row.get("lam") is not None:
             parts.append(f"λ = {row['lam']:g}")
         names.append(", ".join(parts))
-    for key in ("vectors", "options"):
-        names = _distinguished(names, [str(row.get(key) or "") for row in rows])
-    return names
+    names = _distinguished(names, [str(row.get("vectors") or "") for row in rows])
+    return _distinguished(names, [_options(row) for row in rows])
+
+
+def _options(row: Row) -> str:
+    """Return the options of a setting without those that only follow from its answer."""
+    parts = str(row.get("options") or "").split(", ")
+    return ", ".join(part for part in parts if not part.startswith("answer_"))
 
 
 def _distinguished(names: list[str], values: list[str]) -> list[str]:

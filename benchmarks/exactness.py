@@ -24,11 +24,13 @@ from wordveil.nearest import BruteSearch, NearestSearch, SingleSearch, kernels
 from wordveil.nearest.cells import CellSearch
 from wordveil.nearest.coded_cells import MOST_CODED_DIMS, CodedCellSearch
 from wordveil.nearest.screened import ScreenedSearch
+from wordveil.nearest.two import TableOfTwo, TwoNearest
 
 FAST: dict[str, Callable[[Any], NearestSearch]] = {"float32": SingleSearch}
 FAST |= {"cells": CellSearch} if kernels.kernels else {}
 FAST |= {"integers": ScreenedSearch} if kernels.has_codes() else {}
 EPSILONS = (1.0, 5.0, 10.0, 20.0, 40.0)
+PAIRS = 500  # queries for the two nearest
 BLOCK = 10_000  # queries at once: bounds memory, and is enough for every search to use all cores
 
 
@@ -47,7 +49,8 @@ def main() -> None:
         for epsilon in EPSILONS
     ]
     differences = {
-        name: sum(row["differences"].get(name, 0) for row in rows) for name in (*FAST, "coded cells")
+        name: sum(row["differences"].get(name, 0) for row in rows)
+        for name in (*FAST, "coded cells", "two nearest")
     }
     queries = sum(row["queries"] for row in rows)
     record = {
@@ -88,7 +91,8 @@ def has_coded_cells(dims: int) -> bool:
 
 
 def compare(name: str, axes: wv.Embedding, epsilon: float, lam: float, queries: int) -> dict[str, Any]:
-    differences = dict.fromkeys((*FAST, "coded cells") if has_coded_cells(axes.dim) else FAST, 0)
+    kinds_here = (*FAST, "coded cells") if has_coded_cells(axes.dim) else FAST
+    differences = dict.fromkeys((*kinds_here, "two nearest"), 0)
     mechanism = wv.Mahalanobis(axes, epsilon, lam)
     places = mechanism._places[:-1]
     kinds = FAST | ({"coded cells": CodedCellSearch} if has_coded_cells(axes.dim) else {})
@@ -100,6 +104,12 @@ def compare(name: str, axes: wv.Embedding, epsilon: float, lam: float, queries: 
         exact = oracle.nearest(points)
         for kind, search in fast.items():
             differences[kind] += int((search.nearest(points) != exact).sum())
+    # The two nearest, of the last points: their own table of all scores is compared with the oracle in tests.
+    table, few = TableOfTwo(places), points[:PAIRS]
+    expected = np.stack(table.find(few)[:2])
+    for search in fast.values():
+        result = np.stack(TwoNearest(search, table).find(few)[:2])
+        differences["two nearest"] += int((result != expected).any(axis=0).sum())
     setting = {"vectors": name, "words": len(axes), "dims": axes.dim, "epsilon": epsilon, "lam": lam}
     print(f"  {setting}: {queries:,} queries, differences {differences}", flush=True)
     return setting | {"queries": queries, "differences": differences}

@@ -1,4 +1,4 @@
-"""Writes the results of `wordveil frontier` under docs/experiments/ into docs/frontier.md and docs/family.md.
+"""Writes the results of `wordveil frontier` under docs/experiments/ into the tables of docs/frontier.md.
 
     python -m benchmarks.frontier_docs
 
@@ -11,23 +11,17 @@ from typing import Any, Final
 from benchmarks.doc_tables import write_tables
 from wordveil.evaluation.results import load_result
 from wordveil.report.frontier_tables import full_names, nearest_to
+from wordveil.rounding import at_most
 
 RESULTS: Final = Path("docs/experiments")
-# The names of the tables by page, and the results that they are made of.
-PAGES: Final = {
-    Path("docs/frontier.md"): {"sms": "frontier-sms", "tweets": "frontier-tweets"},
-    Path("docs/family.md"): {"sms": "family-sms", "tweets": "family-tweets"},
-}
+PAGE: Final = Path("docs/frontier.md")
 
 Row = dict[str, Any]
 
 
 def main() -> None:
-    for page, results in PAGES.items():
-        tables = {name: texts_table(read(result)) for name, result in results.items()}
-        if page.stem == "frontier":
-            tables["words"] = words_table(read("frontier-glove"))
-        write_tables(page, tables)
+    tables = {name: texts_table(read(f"frontier-{name}")) for name in ("sms", "tweets")}
+    write_tables(PAGE, {"words": words_table(read("frontier-glove")), **tables})
 
 
 def read(name: str) -> list[Row]:
@@ -49,7 +43,7 @@ def words_table(rows: list[Row]) -> list[str]:
             f"{row['near_100_content']:.0%}",
             f"{row['cosine_tokens']:.2f}",
         )
-        ends = f"{row['exponent']:.1f}", f"{row['n_w']:.0f}%"
+        ends = at_most(row["exponent"]), f"{row['n_w']:.0f}%"
         lines.append(line(names[id(row)], f"{row['epsilon']:g}", f"{row['attack']:.1%}", *numbers, *ends))
     for null, name in (("constant", "always the same answer"), ("random", "a random answer")):
         first = rows[0]

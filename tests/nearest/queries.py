@@ -8,18 +8,10 @@ from numpy.typing import NDArray
 import wordveil as wv
 from wordveil.nearest import NearestSearch, search
 from wordveil.nearest.cuda import TorchSearch
-from wordveil.nearest.screened import ScreenedSearch
 
-__all__ = ["InParts", "Table", "by_differences", "in_16_bits", "on_torch", "real_queries"]
+__all__ = ["Table", "by_differences", "in_16_bits", "on_torch", "real_queries"]
 
 Table = NDArray[np.float64]
-
-
-class InParts(ScreenedSearch):
-    """The search by integers, with the rows shared between three threads however few points there are."""
-
-    def _find(self, points: Table, norms: Table) -> NDArray[np.int64]:
-        return self._find_in_parts(points, norms, 3)
 
 
 def on_torch(rows: Table) -> NearestSearch:

@@ -32,7 +32,7 @@ from wordveil.nearest.compiled import CompiledSearch
 from wordveil.nearest.kernels import has_codes, kernels
 from wordveil.nearest.screened import ScreenedSearch
 
-from .queries import InParts, Table, by_differences, in_16_bits, on_torch, real_queries
+from .queries import Table, by_differences, in_16_bits, on_torch, real_queries
 
 Kind = Callable[[Table], NearestSearch]
 
@@ -45,7 +45,6 @@ IMPLEMENTATIONS = [
     pytest.param(CellSearch, marks=needs_loops),
     pytest.param(CodedCellSearch, marks=needs_codes),
     pytest.param(ScreenedSearch, marks=needs_codes),
-    pytest.param(InParts, marks=needs_codes),
     AutomaticSearch,
     pytest.param(on_torch, marks=pytest.mark.torch),
     pytest.param(in_16_bits, marks=pytest.mark.torch),

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -12,8 +11,7 @@ from wordveil.errors import MachineError
 from wordveil.nearest.compiled import CompiledSearch, Pairs
 from wordveil.nearest.joining import JoinedSearch
 from wordveil.nearest.kernels import has_codes, kernels, level
-from wordveil.nearest.search import PRODUCTS_OF_A_THREAD, close_tolerance, power_of_two
-from wordveil.nearest.threads import in_threads, threads_here
+from wordveil.nearest.search import close_tolerance, power_of_two
 
 __all__ = ["CODE_LIMITS", "MOST_DIMS", "ScreenedSearch", "round_up"]
 
@@ -34,11 +32,10 @@ _UNIT: Final = 2.0**-24  # the unit roundoff of float32
 _SAFE: Final = 1.0 + 2.0**-9  # sums of up to 60,000 squares in float32 are off by less
 _UNDERFLOW: Final = 2.0**-70  # more than what is lost where squares in float32 are too small
 _LEAST_STEP: Final = 2.0**-60  # keeps divisions by the step of a zero vector finite
-_TILE: Final = 64  # points that the compiled loops search for at a time
-# Up to this many points, threads share the rows of a search; more points are shared themselves. Medians of
-# 60 alternating calls at 300 dimensions on two cores, in ms, with shared points and with shared rows: 2.6 and
-# 2.2 for 32 points, 3.0 and 3.1 for 64, 5.2 and 6.3 for 100.
-_FEW_POINTS: Final = 32
+# Points that are joined from the calls of several threads. With calls of 20 words from 16 threads on two
+# cores, at 300 dimensions, the rate was 0.37, 0.37, 0.49, 0.54 and 0.52 of that of a batch for 48, 96, 144,
+# 192 and 320.
+_JOINED_POINTS: Final = 192
 _SEED: Final = 20200202  # arbitrary: the rotation is public and changes no answer
 
 Floats = NDArray[np.float64]
@@ -50,8 +47,6 @@ Ints = NDArray[np.int64]
 class _Points:
     """Points as the compiled loops read them, and which of them are left to another search."""
 
-    points: Floats
-    norms: Floats
     factors: Floats
     scaled: Singles
     sizes: Singles
@@ -145,9 +140,14 @@ class ScreenedSearch(CompiledSearch):
     def _search_compiled(
         self, points: Floats, norms: Floats, answers: Ints, pairs: Pairs, wanted: int = 1
     ) -> tuple[int, NDArray[np.bool_]]:
-        prepared = self._prepare_points(points, norms)
-        strips = slice(0, len(self._about))
-        return self._call(prepared, strips, answers, pairs, wanted), prepared.is_odd
+        prepared, dims = self._prepare_points(points, norms), points.shape[1]
+        count = kernels.nearest_by_codes(
+            dims, wanted, self._point_rotation_error, close_tolerance(dims), self._codes, self._corrections,
+            self._about, self._errors, self._sizes, self._halves, self._order, self._rotation, self._rows,
+            points, norms, prepared.factors, prepared.scaled, prepared.sizes, prepared.slacks, answers,
+            *pairs,
+        )  # fmt: skip
+        return int(count), prepared.is_odd
 
     def _prepare_points(self, points: Floats, norms: Floats) -> _Points:
         shrinks = np.minimum(power_of_two(norms * self._scale), 1.0)
@@ -159,67 +159,15 @@ class ScreenedSearch(CompiledSearch):
         slacks[is_odd] = 0.0
         scaled = (points * (self._scale * shrinks)[:, None]).astype(np.float32)
         sizes = np.concatenate((lengths, shrinks.astype(np.float32)))
-        return _Points(points, norms, factors, scaled, sizes, slacks, is_odd)
-
-    def _call(
-        self,
-        prepared: _Points,
-        strips: slice,
-        answers: Ints,
-        pairs: Pairs,
-        wanted: int = 1,
-    ) -> int:
-        """Run the compiled loops over some strips of rows; return the number of pairs."""
-        rows = slice(strips.start * _STRIP, strips.stop * _STRIP)
-        dims = prepared.points.shape[1]
-        return int(
-            kernels.nearest_by_codes(
-                dims, wanted, self._point_rotation_error, close_tolerance(dims), self._codes[rows],
-                self._corrections[rows], self._about[strips], self._errors[rows], self._sizes[rows],
-                self._halves[rows], self._order[rows], self._rotation, self._rows, prepared.points,
-                prepared.norms, prepared.factors, prepared.scaled, prepared.sizes, prepared.slacks, answers,
-                *pairs,
-            )
-        )  # fmt: skip
-
-    def _share(self, count: int, size: int) -> int:
-        return size if count <= _FEW_POINTS else super()._share(count, size)
+        return _Points(factors, scaled, sizes, slacks, is_odd)
 
     def _find(self, points: Floats, norms: Floats) -> Ints:
-        is_large = len(points) * self._rows.size >= PRODUCTS_OF_A_THREAD
-        if is_large and len(points) <= _FEW_POINTS and threads_here() > 1:
-            return self._find_in_parts(points, norms, threads_here())
-        return super()._find(points, norms) if len(points) >= _TILE else self._joined.find(points, norms)
+        is_large = len(points) >= _JOINED_POINTS
+        return super()._find(points, norms) if is_large else self._joined.find(points, norms)
 
     @cached_property
     def _joined(self) -> JoinedSearch:
-        return JoinedSearch(super()._find, _TILE)
-
-    def _find_in_parts(self, points: Floats, norms: Floats, threads: int) -> Ints:
-        """Search several parts of the rows at a time; the nearest of their nearest rows is the answer."""
-        points = np.require(points, requirements=["C", "A"])
-        prepared = self._prepare_points(points, norms)
-        edges = [len(self._about) * i // threads for i in range(threads + 1)]
-        parts = [slice(start, stop) for start, stop in pairwise(edges) if stop > start]
-        is_left = prepared.is_odd.copy()
-        nearest: list[tuple[Ints, Ints]] = []
-
-        def work() -> bool:
-            try:
-                strips = parts.pop()
-            except IndexError:
-                return False
-            answers, pairs = np.empty(len(points), np.int64), self._room(len(points))
-            count = self._call(prepared, strips, answers, pairs)
-            is_left[answers == -2] = True  # too many candidates in this part
-            answered = np.flatnonzero(answers >= 0)
-            which, rows = (array[:count].astype(np.int64) for array in pairs)
-            nearest.append((np.concatenate((which, answered)), np.concatenate((rows, answers[answered]))))
-            return True
-
-        in_threads(work, threads)
-        which, rows = (np.concatenate(arrays) for arrays in zip(*nearest, strict=True))
-        return self._settle(points, norms, which, rows, is_left)
+        return JoinedSearch(super()._find, _JOINED_POINTS)
 
 
 def _similar_order(rotated: Singles, halves: Floats) -> Ints:

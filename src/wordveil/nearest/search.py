@@ -17,7 +17,6 @@ from wordveil.errors import ParameterError
 from wordveil.nearest.threads import in_threads, threads_here
 
 __all__ = [
-    "PRODUCTS_OF_A_THREAD",
     "NearestSearch",
     "canonical_distances",
     "close_tolerance",
@@ -37,7 +36,7 @@ _LARGEST_SCALE: Final = 2.0**200  # with it, no scaled norm of a point overflows
 # thread, and this many products of a coordinate in all. Starting a thread takes 0.1 ms; fewer points would
 # not fill the registers of a compiled search.
 _POINTS_OF_A_THREAD: Final = 32
-PRODUCTS_OF_A_THREAD: Final = 1 << 28
+_PRODUCTS_OF_A_THREAD: Final = 1 << 28
 
 
 def canonical_distances(points: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -147,9 +146,9 @@ class NearestSearch(ABC):
     def _share(self, count: int, size: int) -> int:
         """Return the size of the blocks of a small request: one per thread, if that is worth a thread."""
         threads = min(threads_here(), count // _POINTS_OF_A_THREAD)
-        if threads < 2 or count * self._rows.size < PRODUCTS_OF_A_THREAD:
+        if threads < 2 or count * self._rows.size < _PRODUCTS_OF_A_THREAD:
             return size
-        return min(size, -(-count // (16 * threads)) * 16)  # 16 points fill a register
+        return min(size, -(-count // threads))
 
     def _checked(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return points in the memory layout that searches need, and their norms."""

@@ -14,7 +14,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FEW 12             /* up to so many points are searched for one by one */
+#define REGISTERS (TILE / LANES)
+/* The products of 8 rows with a group of registers are summed at a time: as many sums as the 32 registers of AVX-512
+ * hold beside them. AVX2 has 16, and a vector takes two. Up to FEW points are faster one by one. */
+#define ROWS 8
+#if LEVEL == 2
+#define GROUP 3
+#define FEW 2
+#else
+#define GROUP 1
+#define FEW 4
+#endif
 #define NEAR 256           /* candidates of a point; with more, it is left to the caller */
 #define STRIP CODES_STRIP  /* rows that share a step */
 
@@ -34,22 +44,22 @@ typedef struct {
 static inline __attribute__((always_inline)) void strip_tops(const Codes *codes, int64_t strip, const uint8_t *packed,
                                                              int registers, vi *tops) {
     for (int t = 0; t < registers; t++) tops[t] = vi_all(INT32_MIN);
-    for (int64_t row = strip * STRIP; row < (strip + 1) * STRIP; row += 4) {
+    for (int64_t row = strip * STRIP; row < (strip + 1) * STRIP; row += ROWS) {
         const int8_t *at = codes->codes + row * codes->width;
-        vi sums[4][4];
-        for (int r = 0; r < 4; r++)
+        vi sums[ROWS][GROUP];
+        for (int r = 0; r < ROWS; r++)
             for (int t = 0; t < registers; t++) sums[r][t] = vi_all(codes->corrections[row + r]);
         for (int64_t four = 0; four < codes->fours; four++) {
-            vi left[4];
+            vi left[GROUP];
             for (int t = 0; t < registers; t++) left[t] = vi_load(packed + four * 4 * TILE + t * 64);
-            for (int r = 0; r < 4; r++) {
+            for (int r = 0; r < ROWS; r++) {
                 int32_t bytes;
                 memcpy(&bytes, at + r * codes->width + four * 4, 4);
                 vi right = vi_all(bytes);
                 for (int t = 0; t < registers; t++) sums[r][t] = dot(sums[r][t], left[t], right);
             }
         }
-        for (int r = 0; r < 4; r++)
+        for (int r = 0; r < ROWS; r++)
             for (int t = 0; t < registers; t++) tops[t] = vi_larger(tops[t], sums[r][t]);
     }
 }
@@ -59,8 +69,9 @@ static inline __attribute__((always_inline)) int64_t open_strips(const Codes *co
                                                                  int registers, Facts *facts, Open *open) {
     int64_t count = 0;
     for (int64_t strip = 0; strip < codes->strips; strip++) {
-        vi tops[4];
-        strip_tops(codes, strip, packed, registers, tops);
+        vi tops[REGISTERS];
+        for (int t = 0; t < registers; t += GROUP)
+            strip_tops(codes, strip, packed + t * 64, registers - t < GROUP ? registers - t : GROUP, tops + t);
         const float *about = codes->about + strip * 5; /* step, error, size, least and largest half */
         for (int t = 0; t < registers; t++) {
             int at = t * LANES;
@@ -232,14 +243,16 @@ static int64_t finish(const Codes *codes, const Points *points, int64_t row, Nea
 int64_t NAME(nearest_by_codes)(const Codes *codes, const Points *points, int64_t count, int64_t *answers,
                                int32_t *which, int32_t *candidates, int64_t room) {
     int64_t width = codes->width, pairs = 0, ends[TILE];
-    uint8_t *bytes = malloc((size_t)(2 * TILE + 16) * (size_t)width);
-    Open *open = malloc(2 * (size_t)TILE * (size_t)codes->strips * sizeof(Open));
+    int64_t lanes = count < TILE ? count : TILE;
+    uint8_t *bytes = malloc((size_t)(2 * TILE + 16) * (size_t)width + 63);
+    Open *open = malloc(2 * (size_t)lanes * (size_t)codes->strips * sizeof(Open));
     if (bytes == NULL || open == NULL) {
         free(bytes);
         free(open);
         return -1;
     }
-    Scratch scratch = {bytes, bytes + TILE * width, (float *)(bytes + 2 * TILE * width), open, open + TILE * codes->strips};
+    uint8_t *packed = bytes + (64 - (uintptr_t)bytes % 64) % 64; /* a register's load stays within a line of the cache */
+    Scratch scratch = {packed + TILE * width, packed, (float *)(packed + 2 * TILE * width), open, open + lanes * codes->strips};
     Near near;
     Facts facts;
     for (int64_t start = 0; start < count; start += TILE) {
@@ -247,10 +260,9 @@ int64_t NAME(nearest_by_codes)(const Codes *codes, const Points *points, int64_t
         encode_tile(codes, points, start, size, &scratch, &facts);
         int64_t at = 0;
         if (size > FEW) {
-            int64_t total = size <= 16   ? open_strips(codes, scratch.packed, 1, &facts, open)
-                            : size <= 32 ? open_strips(codes, scratch.packed, 2, &facts, open)
-                            : size <= 48 ? open_strips(codes, scratch.packed, 3, &facts, open)
-                                         : open_strips(codes, scratch.packed, 4, &facts, open);
+            int64_t total = size <= LANES       ? open_strips(codes, scratch.packed, 1, &facts, open)
+                            : size <= 2 * LANES ? open_strips(codes, scratch.packed, 2, &facts, open)
+                                                : open_strips(codes, scratch.packed, 3, &facts, open);
             sort_by_lane(open, total, scratch.sorted, ends);
         }
         for (int lane = 0; lane < size; lane++) {

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#define TILE 64 /* points at a time: four registers of 16 */
+#define TILE 48 /* points at a time: three registers of 16 */
 
 /* What is known of the points of a tile, one lane each. */
 typedef struct {

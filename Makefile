@@ -169,6 +169,7 @@ format: $(DEV_ENV)/ready ## Reformat the code
 
 .PHONY: bench
 bench: $(DEV_ENV)/ready ## Run the benchmarks; they compare within one run
+	$(BIN)/python -m benchmarks.installing
 	$(BIN)/python -m benchmarks.starting
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.perturbing

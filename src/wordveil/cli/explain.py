@@ -44,45 +44,41 @@ __all__ = ["explain"]
 _WITH_MANIFEST: Final = ("manifest", "embedding", "as_json")
 _OF_TABLES: Final = ("text", "format", "delimiter", "no_header", "no_quotes")
 
-_Manifest = Annotated[
-    Path | None,
-    typer.Option(
-        "--manifest", help="Explain what this manifest says, which somebody else may have released."
-    ),
-]
-_Word = Annotated[str | None, typer.Option(help="Show what happens to this public word.", metavar="WORD")]
-_File = Annotated[
-    str | None,
-    typer.Option(help="Add up what is promised for the texts of this file; - is a pipe, one text per line."),
-]
-_Linkage = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="Measure how often a private text of this file is traced back to its original. Private.",
-    ),
-]
-_Columns = Annotated[
-    list[str] | None,
-    typer.Option(help="Which column of --file and --linkage; may be repeated.", metavar="COLUMN"),
-]
-_Full = Annotated[bool, typer.Option("--full", help="Also print the promise exactly, in all its numbers.")]
-_Draws = Annotated[int, typer.Option(help="How often to draw for --word.", metavar="N")]
-
 
 @with_option_sets
 def explain(
     context: typer.Context,
     *,
     setting_options: SettingOptions,
-    manifest: _Manifest = None,
-    word: _Word = None,
-    file: _File = None,
-    linkage: _Linkage = None,
-    text: _Columns = None,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(help="Explain what this manifest says, which somebody else may have released."),
+    ] = None,
+    word: Annotated[
+        str | None, typer.Option(metavar="WORD", help="Show what happens to this public word.")
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option(
+            help="Add up what is promised for the texts of this file; - is a pipe, one text per line."
+        ),
+    ] = None,
+    linkage: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Measure how often a private text of this file is traced back to its original. Private.",
+        ),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Which column of --file and --linkage; may be repeated."),
+    ] = None,
     table: TableOptions,
-    draws: _Draws = 1000,
-    full: _Full = False,
+    draws: Annotated[int, typer.Option(metavar="N", help="How often to draw for --word.")] = 1000,
+    full: Annotated[
+        bool, typer.Option("--full", help="Also print the promise exactly, in all its numbers.")
+    ] = False,
     as_json: Json = False,
     config: Config = None,  # noqa: ARG001  # its callback reads it
     policy_options: PolicyOptions,

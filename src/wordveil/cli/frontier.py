@@ -5,13 +5,11 @@ from typing import Annotated, Final
 
 import typer
 
-from wordveil.cli.console import count_progress
 from wordveil.cli.experiment_inputs import (
     NoCache,
-    kept_when_stopped,
     parse_numbers,
+    resumable,
     show_result,
-    usable_cache,
 )
 from wordveil.cli.option_sets import with_option_sets
 from wordveil.cli.options import Device, Json, TableOptions, chosen_device
@@ -21,11 +19,8 @@ from wordveil.cli.spaces import (
     Draws,
     LabelledOptions,
     SpaceOptions,
-    all_mechanisms,
-    list_answers,
-    list_spaces,
+    common_arguments,
     parse_shares,
-    prior_of,
 )
 from wordveil.evaluation.frontier_cache import user_facts
 from wordveil.evaluation.frontier_experiment import frontier as measure_frontier
@@ -73,23 +68,12 @@ def frontier(
     search_device = chosen_device(device)
     targets = parse_shares(attacks, "attacks")
     values = None if epsilons is None else parse_numbers(epsilons, "epsilons")
-    data = labelled.read(table)
-    spaces = list_spaces(compared.embedding, compared.dims, DIMS)
-    cache = usable_cache(user_facts, no_cache)
-    with kept_when_stopped(cache), count_progress("measuring") as watch:
+    common = common_arguments(compared, labelled, table, learning, attacker, DIMS, to_release=False)
+    with resumable("measuring", user_facts, no_cache) as (cache, watch):
         result = measure_frontier(
-            spaces,
-            mechanisms=all_mechanisms(compared.mechanism, to_release=False),
-            lams=parse_numbers(compared.lams, "lams"),
-            answers=list_answers(compared.answers),
+            **common,
             attacks=targets,
             epsilons=values,
-            prior=prior_of(attacker),
-            data=data,
-            classifier=learning.classifier,
-            tested_on=learning.test,
-            repetitions=learning.repetitions,
-            linked=learning.linked,
             draws=draws,
             word_draws=word_draws,
             seed=seed,

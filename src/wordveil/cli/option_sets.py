@@ -2,9 +2,10 @@
 
 import inspect
 from collections.abc import Callable
+from copy import copy
 from dataclasses import is_dataclass
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
 
 __all__ = ["with_option_sets"]
 
@@ -14,7 +15,8 @@ _Result = TypeVar("_Result")
 def with_option_sets(command: Callable[..., _Result]) -> Callable[..., _Result]:
     """Replace each parameter whose type is a dataclass by the fields of that class, in its place.
 
-    Typer sees every field as an option of the command; the command gets an instance with their values.
+    Typer sees every field as an option of the command; the command gets an instance with their values. A bool
+    is a flag without the form --no-….
 
     Examples
     --------
@@ -36,7 +38,7 @@ def with_option_sets(command: Callable[..., _Result]) -> Callable[..., _Result]:
     for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
         if is_dataclass(parameter.annotation):
             option_sets[name] = cast(type, parameter.annotation)
-            options += inspect.signature(option_sets[name]).parameters.values()
+            options += map(_as_flag, inspect.signature(option_sets[name]).parameters.values())
         else:
             options.append(parameter)
 
@@ -55,3 +57,15 @@ def with_option_sets(command: Callable[..., _Result]) -> Callable[..., _Result]:
     collecting.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]  # functions may have it
     collecting.__annotations__ = {option.name: option.annotation for option in options}
     return collecting
+
+
+def _as_flag(option: inspect.Parameter) -> inspect.Parameter:
+    """Name the option of a bool: otherwise Typer would add its form --no-…."""
+    if get_origin(option.annotation) is not Annotated:
+        return option
+    kind, info = get_args(option.annotation)
+    if kind is not bool or info.default is not ...:  # it has a name, which Typer keeps there
+        return option
+    named = copy(info)
+    named.param_decls = (f"--{option.name.replace('_', '-')}",)
+    return option.replace(annotation=Annotated[bool, named])

@@ -143,12 +143,10 @@ class TableOptions:
     delimiter: Annotated[
         str | None, in_input(metavar="CHAR", help="Between the fields of CSV or TSV; 'tab' is a tab.")
     ] = None
-    no_header: Annotated[
-        bool, in_input("--no-header", help="The first row is data; the columns are called 1, 2, 3 …")
-    ] = False
-    no_quotes: Annotated[
-        bool, in_input("--no-quotes", help="Quotes in CSV or TSV are ordinary characters.")
-    ] = False
+    no_header: Annotated[bool, in_input(help="The first row is data; the columns are called 1, 2, 3 …")] = (
+        False
+    )
+    no_quotes: Annotated[bool, in_input(help="Quotes in CSV or TSV are ordinary characters.")] = False
 
     def layout(self) -> Layout:
         """Return the layout; 'tab' stands for a tab, which is hard to type."""

@@ -3,10 +3,10 @@
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -19,11 +19,10 @@ from wordveil.cli.option_sets import with_option_sets
 from wordveil.cli.options import TableOptions, chosen_device, in_input
 from wordveil.cli.policy_options import PolicyOptions
 from wordveil.cli.setting import AttackerOptions, SettingOptions, chosen_prior, chosen_setting
-from wordveil.engines import EngineMaker, engine_kinds, engine_maker
+from wordveil.engines import engine_kinds, engine_maker
 from wordveil.errors import ParameterError, check_whole
 from wordveil.nearest.devices import DeviceName
 from wordveil.perturber import Perturber
-from wordveil.prior import Prior
 from wordveil.randomness import RunKey, insecure_key
 from wordveil.runs import FileRun, Ledger, perturb_file, perturb_pipe
 from wordveil.tables import Layout
@@ -33,6 +32,35 @@ __all__ = ["perturb"]
 
 _in_run: Final = partial(typer.Option, rich_help_panel="The run")
 _FOR_FILES: Final = "--resume, --force, --again and --no-ledger are for files. Hint: name an output file."
+
+
+@dataclass(frozen=True)
+class _RunOptions:
+    workers: Annotated[int | None, _in_run(metavar="N", help="Threads (default: one per core).")] = None
+    device: Annotated[
+        DeviceName,
+        _in_run(help="Where to search: on a GPU if there is one, or on the CPU. The answers are the same."),
+    ] = "auto"
+    resume: Annotated[bool, _in_run(help="Continue the same command after it was interrupted.")] = False
+    force: Annotated[
+        bool, _in_run(help="Replace an existing output; forget a stopped run; set a damaged ledger aside.")
+    ] = False
+    again: Annotated[
+        bool, _in_run(help="Release the same content again, although that weakens the promise.")
+    ] = False
+    no_ledger: Annotated[bool, _in_run(help="Keep no record of this release, and ignore earlier ones.")] = (
+        False
+    )
+    engine: Annotated[
+        str,
+        _in_run(
+            metavar="|".join(engine_kinds()),
+            help=f"Where the work is done: {', or '.join(kind.help for kind in engine_kinds().values())}.",
+        ),
+    ] = "local"
+    master: Annotated[
+        str | None, _in_run(metavar="URL", help="Which Spark (default: local[*], all cores of this machine).")
+    ] = None
 
 
 @with_option_sets
@@ -58,38 +86,7 @@ def perturb(
         ),
     ] = None,
     table: TableOptions,
-    workers: Annotated[int | None, _in_run(metavar="N", help="Threads (default: one per core).")] = None,
-    device: Annotated[
-        DeviceName,
-        _in_run(help="Where to search: on a GPU if there is one, or on the CPU. The answers are the same."),
-    ] = "auto",
-    resume: Annotated[
-        bool, _in_run("--resume", help="Continue the same command after it was interrupted.")
-    ] = False,
-    force: Annotated[
-        bool,
-        _in_run(
-            "--force", help="Replace an existing output; forget a stopped run; set a damaged ledger aside."
-        ),
-    ] = False,
-    again: Annotated[
-        bool, _in_run("--again", help="Release the same content again, although that weakens the promise.")
-    ] = False,
-    no_ledger: Annotated[
-        bool, _in_run("--no-ledger", help="Keep no record of this release, and ignore earlier ones.")
-    ] = False,
-    engine: Annotated[
-        str,
-        _in_run(
-            metavar="|".join(engine_kinds()),
-            help="Where the work is done: "
-            + ", or ".join(kind.help for kind in engine_kinds().values())
-            + ".",
-        ),
-    ] = "local",
-    master: Annotated[
-        str | None, _in_run(metavar="URL", help="Which Spark (default: local[*], all cores of this machine).")
-    ] = None,
+    run_options: _RunOptions,
     config: Config = None,  # noqa: ARG001  # its callback reads it
     policy_options: PolicyOptions,
     attacker: AttackerOptions,
@@ -106,19 +103,25 @@ def perturb(
     setting = chosen_setting(
         context,
         setting_options,
-        device=chosen_device(device),
+        device=chosen_device(run_options.device),
         blocked=block_options.block_list(),
     )
     perturber = Perturber(setting.mechanism, policy)
     prior = chosen_prior(setting.mechanism.embedding, attacker)
     key = _key(policy_options.unsafe_seed)
-    make_engine = engine_maker(engine, workers=workers, master=master)
-    columns, kept = text or [], keep or []
+    release: dict[str, Any] = {
+        "perturber": perturber,
+        "text": text or [],
+        "keep": keep or [],
+        "engine": engine_maker(run_options.engine, workers=run_options.workers, master=run_options.master),
+        "key": key,
+        "prior": prior,
+    }
     if target == "-":
-        if resume or again or force or no_ledger:
+        if run_options.resume or run_options.again or run_options.force or run_options.no_ledger:
             raise ParameterError(_FOR_FILES)
         with _hint_when_stopped():
-            left_out = _to_pipe(source, perturber, columns, kept, layout, make_engine, key, prior)
+            left_out = _to_pipe(source, layout, release)
         _note_left_out(left_out)
         note(perturber.exposure(prior).headline)
         return
@@ -128,18 +131,13 @@ def perturb(
         run = perturb_file(
             stack.enter_context(opened("-", layout))[0] if source == "-" else source,
             target,
-            perturber=perturber,
-            text=columns,
-            keep=kept,
+            **release,
             layout=layout,
-            engine=make_engine,
-            resume=resume,
-            force=force,
-            ledger=None if no_ledger else Ledger(),
-            again=again,
-            key=key,
+            resume=run_options.resume,
+            force=run_options.force,
+            ledger=None if run_options.no_ledger else Ledger(),
+            again=run_options.again,
             watch=watch,
-            prior=prior,
         )
     _show(run)
     typer.echo(perturber.exposure(prior).headline)
@@ -161,30 +159,16 @@ def _hint_when_stopped() -> Iterator[None]:
         raise
 
 
-def _to_pipe(
-    source: str,
-    perturber: Perturber,
-    text: list[str],
-    keep: list[str],
-    layout: Layout,
-    make_engine: EngineMaker,
-    key: RunKey,
-    prior: Prior,
-) -> str:
+def _to_pipe(source: str, layout: Layout, release: dict[str, Any]) -> str:
     with opened(source, layout) as (file, name, full_layout, compression):
         return perturb_pipe(
             file,
             sys.stdout.buffer,
             name,
-            perturber=perturber,
-            text=text,
-            keep=keep,
+            **release,
             layout=full_layout,
             compression=compression,
-            engine=make_engine,
-            key=key,
             check=stopping.check,
-            prior=prior,
         )
 
 

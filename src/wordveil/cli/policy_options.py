@@ -32,27 +32,20 @@ class PolicyOptions:
     pad_to: PadTo = None
     bag: Bag = False
     unsafe_drop: Annotated[
-        bool,
-        _option(
-            "--unsafe-drop", help="Drop unknown words. With --pad-to, and no other unsafe option, it is safe."
-        ),
+        bool, _option(help="Drop unknown words. With --pad-to, and no other unsafe option, it is safe.")
     ] = False
     unsafe_mask: Annotated[
         str | None, _option(metavar="MASK", help="Write this in place of unknown words.")
     ] = None
-    unsafe_keep: Annotated[
-        bool, _option("--unsafe-keep", help="Let unknown words pass as they are written.")
-    ] = False
-    unsafe_keep_punctuation: Annotated[
-        bool, _option("--unsafe-keep-punctuation", help="Keep the punctuation.")
-    ] = False
-    unsafe_keep_case: Annotated[bool, _option("--unsafe-keep-case", help="Keep the use of capitals.")] = False
+    unsafe_keep: Annotated[bool, _option(help="Let unknown words pass as they are written.")] = False
+    unsafe_keep_punctuation: Annotated[bool, _option(help="Keep the punctuation.")] = False
+    unsafe_keep_case: Annotated[bool, _option(help="Keep the use of capitals.")] = False
     unsafe_exempt: Annotated[
         Path | None, _option(help="Let the words of this list pass verbatim, one word per line.")
     ] = None
-    unsafe_keep_nulls: Annotated[
-        bool, _option("--unsafe-keep-nulls", help="Leave missing texts missing in spite of --pad-to.")
-    ] = False
+    unsafe_keep_nulls: Annotated[bool, _option(help="Leave missing texts missing in spite of --pad-to.")] = (
+        False
+    )
     unsafe_seed: Annotated[
         int | None, _option(metavar="N", help="Draw noise that anyone who knows this number can repeat.")
     ] = None

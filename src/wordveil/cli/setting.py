@@ -65,6 +65,22 @@ OptionalEpsilon = Annotated[
     float | None,
     typer.Option("--epsilon", help="ε, per unit of distance: smaller is more private. No default."),
 ]
+Frequencies = Annotated[
+    Path | None,
+    _about_attacker(
+        "--frequencies",
+        metavar="FILE",
+        help="How often words are used, which the attacker knows: 'word count' per line "
+        "(default: in English).",
+    ),
+]
+FrequenciesArePublic = Annotated[
+    bool,
+    _about_attacker(
+        "--frequencies-are-public",
+        help="Declare that --frequencies was not made from the private text.",
+    ),
+]
 Watch = Annotated[
     Path | None,
     _about_attacker(
@@ -91,20 +107,8 @@ class SettingOptions:
 class AttackerOptions:
     """What the attacker knows."""
 
-    frequencies: Annotated[
-        Path | None,
-        _about_attacker(
-            metavar="FILE",
-            help="How often words are used, which the attacker knows: 'word count' per line "
-            "(default: in English).",
-        ),
-    ] = None
-    frequencies_are_public: Annotated[
-        bool,
-        _about_attacker(
-            "--frequencies-are-public", help="Declare that --frequencies was not made from the private text."
-        ),
-    ] = False
+    frequencies: Frequencies = None
+    frequencies_are_public: FrequenciesArePublic = False
 
 
 class Setting(NamedTuple):

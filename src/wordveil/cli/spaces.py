@@ -30,6 +30,7 @@ __all__ = [
     "SpaceOptions",
     "about_texts",
     "all_mechanisms",
+    "common_arguments",
     "list_answers",
     "list_spaces",
     "parse_shares",
@@ -126,6 +127,31 @@ class ClassifierOptions:
     ] = "private"
     repetitions: Repetitions = 3
     linked: Annotated[int, about_texts(metavar="N", help="Link texts among at most this many.")] = 2000
+
+
+def common_arguments(
+    compared: SpaceOptions,
+    labelled: LabelledOptions,
+    table: TableOptions,
+    learning: ClassifierOptions,
+    attacker: AttackerOptions,
+    usual_dims: Sequence[int],
+    *,
+    to_release: bool,
+) -> dict[str, Any]:
+    """Return what `frontier` and `tune` of `wordveil.evaluation` are both called with."""
+    return {
+        "data": labelled.read(table),
+        "spaces": list_spaces(compared.embedding, compared.dims, usual_dims),
+        "mechanisms": all_mechanisms(compared.mechanism, to_release=to_release),
+        "lams": parse_numbers(compared.lams, "lams"),
+        "answers": list_answers(compared.answers),
+        "prior": prior_of(attacker),
+        "classifier": learning.classifier,
+        "tested_on": learning.test,
+        "repetitions": learning.repetitions,
+        "linked": learning.linked,
+    }
 
 
 def list_spaces(embeddings: Sequence[str] | None, dims: str | None, usual: Sequence[int]) -> list[Space]:

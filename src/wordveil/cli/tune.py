@@ -10,8 +10,8 @@ from typing import Annotated, Final
 import typer
 
 from wordveil.atomic import atomic_write
-from wordveil.cli.console import count_progress, note, output
-from wordveil.cli.experiment_inputs import NoCache, kept_when_stopped, parse_numbers, usable_cache
+from wordveil.cli.console import note, output
+from wordveil.cli.experiment_inputs import NoCache, parse_numbers, resumable
 from wordveil.cli.option_sets import with_option_sets
 from wordveil.cli.options import Device, Json, TableOptions, chosen_device
 from wordveil.cli.setting import AttackerOptions
@@ -23,10 +23,7 @@ from wordveil.cli.spaces import (
     Repetitions,
     SpaceOptions,
     about_texts,
-    all_mechanisms,
-    list_answers,
-    list_spaces,
-    prior_of,
+    common_arguments,
 )
 from wordveil.errors import ParameterError
 from wordveil.evaluation.frontier_cache import user_facts
@@ -41,6 +38,7 @@ __all__ = ["tune"]
 
 DIMS: Final = (5, 10, 15, 25, 50)
 _goal: Final = partial(typer.Option, rich_help_panel="What the setting must satisfy")
+_share: Final = partial(_goal, metavar="SHARE")
 
 
 @dataclass(frozen=True)
@@ -56,19 +54,12 @@ class _ClassifierOptions(ClassifierOptions):
 @with_option_sets
 def tune(
     *,
-    max_attack: Annotated[
-        float | None, _goal(metavar="SHARE", help="S, how often a word is guessed.")
-    ] = None,
+    max_attack: Annotated[float | None, _share(help="S, how often a word is guessed.")] = None,
     max_attack_on_watched: Annotated[
-        float | None,
-        _goal(metavar="SHARE", help="How often words on sensitive topics are recognised, on average."),
+        float | None, _share(help="How often words on sensitive topics are recognised, on average.")
     ] = None,
-    max_linkage: Annotated[
-        float | None, _goal(metavar="SHARE", help="How often a text is linked to its original.")
-    ] = None,
-    max_unchanged: Annotated[
-        float | None, _goal(metavar="SHARE", help="How often a word stays, on average.")
-    ] = None,
+    max_linkage: Annotated[float | None, _share(help="How often a text is linked to its original.")] = None,
+    max_unchanged: Annotated[float | None, _share(help="How often a word stays, on average.")] = None,
     at_percentile: Annotated[
         float | None,
         _goal(
@@ -79,8 +70,7 @@ def tune(
         float | None, _goal(metavar="E", help="ε·d to the ten words nearest in meaning, at the median.")
     ] = None,
     min_accuracy: Annotated[
-        float | None,
-        _goal(metavar="SHARE", help="Accuracy of a classifier, as a part of that on unperturbed text."),
+        float | None, _share(help="Accuracy of a classifier, as a part of that on unperturbed text.")
     ] = None,
     min_closeness: Annotated[
         float | None, _goal(metavar="COSINE", help="Mean cosine of content words and answers.")
@@ -115,12 +105,9 @@ def tune(
     """
     check_folder(out)
     _check_file(save, force=force)
-    data = labelled.read(table)
-    spaces = list_spaces(compared.embedding, compared.dims, DIMS)
-    cache = usable_cache(user_facts, no_cache)
-    with kept_when_stopped(cache), count_progress("tuning") as watch:
+    common = common_arguments(compared, labelled, table, learning, attacker, DIMS, to_release=True)
+    with resumable("tuning", user_facts, no_cache) as (cache, watch):
         result = find_setting(
-            spaces,
             max_attack=max_attack,
             max_attack_on_watched=max_attack_on_watched,
             max_linkage=max_linkage,
@@ -129,16 +116,8 @@ def tune(
             max_exponent=max_exponent,
             min_accuracy=min_accuracy,
             min_closeness=min_closeness,
-            mechanisms=all_mechanisms(compared.mechanism, to_release=True),
-            lams=parse_numbers(compared.lams, "lams"),
-            answers=list_answers(compared.answers),
+            **common,
             epsilons=None if epsilons is None else parse_numbers(epsilons, "epsilons"),
-            prior=prior_of(attacker),
-            data=data,
-            classifier=learning.classifier,
-            tested_on=learning.test,
-            repetitions=learning.repetitions,
-            linked=learning.linked,
             pad_to=pad_to,
             draws=draws,
             device=chosen_device(device),

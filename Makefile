@@ -41,43 +41,34 @@ $(USER_ENV)/ready: $(SOURCES) | python
 	$(USER_ENV)/bin/pip install $(PIP_FLAGS) ./$(ENGLISH) ./$(GLOVE) ./$(KERNELS) .
 	touch $@
 
-# Makes an environment from a pinned and hashed file, with wordveil itself editable: $(call environment,FOLDER,FILE).
+# The rule for an environment from a pinned and hashed file, with wordveil itself editable and perhaps a package without
+# a hash: $(call environment,FOLDER,FILE,PACKAGE).
 define environment
+$(1)/ready: $(2) $(PROJECTS) $(LOOPS) | python
 	$(PYTHON) -m venv $(1)
 	$(1)/bin/pip install $(PINNED) -r $(2)
 	$(1)/bin/pip install $(PIP_FLAGS) $(EDITABLE)
+	$(if $(3),$(1)/bin/pip install $(PIP_FLAGS) $(3))
+	touch $$@
 endef
 
 # What a developer needs.
-$(DEV_ENV)/ready: requirements-dev.txt $(PROJECTS) $(LOOPS) | python
-	$(call environment,$(DEV_ENV),$<)
-	touch $@
+$(eval $(call environment,$(DEV_ENV),requirements-dev.txt))
 
 # Spark is half a gigabyte, so it has an environment of its own.
-$(SPARK_ENV)/ready: requirements-spark.txt $(PROJECTS) $(LOOPS) | python
-	$(call environment,$(SPARK_ENV),$<)
-	touch $@
+$(eval $(call environment,$(SPARK_ENV),requirements-spark.txt))
 
 # PyTorch is larger still. Which build of it there is, for a CPU or for a GPU, depends on the machine: no hash.
-$(TORCH_ENV)/ready: requirements-torch.txt $(PROJECTS) $(LOOPS) | python
-	$(call environment,$(TORCH_ENV),$<)
-	$(TORCH_ENV)/bin/pip install $(PIP_FLAGS) torch==$(TORCH)
-	touch $@
+$(eval $(call environment,$(TORCH_ENV),requirements-torch.txt,torch==$(TORCH)))
 
 # The libraries that wordveil is called from: all of them install side by side.
-$(INTEGRATIONS_ENV)/ready: requirements-integrations.txt $(PROJECTS) $(LOOPS) | python
-	$(call environment,$(INTEGRATIONS_ENV),$<)
-	touch $@
+$(eval $(call environment,$(INTEGRATIONS_ENV),requirements-integrations.txt))
 
 # Except for LiteLLM's proxy, which pins older versions of what the others need.
-$(LITELLM_ENV)/ready: requirements-litellm.txt $(PROJECTS) $(LOOPS) | python
-	$(call environment,$(LITELLM_ENV),$<)
-	touch $@
+$(eval $(call environment,$(LITELLM_ENV),requirements-litellm.txt))
 
 # The oldest versions that pyproject.toml allows; they have wheels for Python 3.11, not for every later one.
-$(LOWEST_ENV)/ready: requirements-lowest.txt $(PROJECTS) $(LOOPS) | python
-	$(call environment,$(LOWEST_ENV),$<)
-	touch $@
+$(eval $(call environment,$(LOWEST_ENV),requirements-lowest.txt))
 
 .PHONY: demo
 demo: $(USER_ENV)/ready ## Set up, and show what wordveil does with the shipped vectors

@@ -15,6 +15,8 @@ from hypothesis import settings
 
 import wordveil as wv
 
+from .samples import SMALL_WORDS
+
 # The same examples every time in CI; new ones on a developer's machine, which is how new bugs are found.
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("desk", deadline=None)
@@ -32,28 +34,6 @@ def _home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 @pytest.fixture(scope="session")
 def glove() -> wv.Embedding:
     return wv.load_embedding()
-
-
-SMALL_WORDS = [
-    "book",
-    "a",
-    "flight",
-    "to",
-    "boston",
-    "please",
-    "tea",
-    "call",
-    "me",
-    "at",
-    "noon",
-    "the",
-    "red",
-    "house",
-    "is",
-    "on",
-    "fire",
-    "now",
-]
 
 
 @pytest.fixture(scope="session")

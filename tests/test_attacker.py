@@ -18,6 +18,7 @@ from scipy import stats
 from scipy.spatial.distance import cdist
 
 import wordveil as wv
+from tests.own_mechanisms import WithoutGuarantee
 from wordveil import attacker
 from wordveil.attacker import GuessRate, guess_from_answers, guess_rate, word_exposures
 from wordveil.mechanisms.channel import AdditiveChannel, squared_distances
@@ -235,7 +236,7 @@ def test_answers_of_the_default_vectors(ten: wv.Embedding) -> None:
     assert 0.18 < share.share < share.high < rate.success.low  # without the formula at most 0.16
 
 
-class Response(wv.Mechanism):
+class Response(WithoutGuarantee):
     """No closed form: words stay with that probability, else they and the centroid are answered at random."""
 
     def __init__(self, embedding: wv.Embedding, stay: float = 0.5) -> None:
@@ -243,10 +244,6 @@ class Response(wv.Mechanism):
 
     def parameters(self) -> dict[str, Any]:
         return {}
-
-    @property
-    def guarantee(self) -> wv.Guarantee:
-        raise NotImplementedError
 
     def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
         stays = (stream.uniforms(ids.shape) < self.stay) & (ids >= 0)

@@ -12,20 +12,14 @@ from typing import Any
 import pytest
 
 import wordveil as wv
+from tests.own_mechanisms import WithoutGuarantee
+from tests.samples import TOPICS
 from wordveil.cli.main import main
 from wordveil.evaluation import load_labelled, make_grid, utility
 
 from .commands import SCRIPT, without_coverage
 
 GRID = ["--epsilons", "1,100", "--lams", "0,1", "--dims", "20", "--repetitions", "3"]
-TOPICS = {
-    "ABBR": "what does the letters abbreviation stand for",
-    "DESC": "why is the definition of meaning",
-    "ENTY": "which animal colour food sport",
-    "HUM": "who was the president actor singer",
-    "LOC": "where is the city country river",
-    "NUM": "how many years miles dollars",
-}
 
 
 def six_classes(path: Path) -> list[str]:
@@ -183,7 +177,7 @@ def test_mistakes_in_a_settings_file(
     assert errors.count("\n") == 1
 
 
-class Random(wv.Mechanism):
+class Random(WithoutGuarantee):
     """Answers with a random word, except for a share that stays."""
 
     name = "random-word"
@@ -194,10 +188,6 @@ class Random(wv.Mechanism):
 
     def parameters(self) -> dict[str, Any]:
         return {"epsilon": self.epsilon, "stay": self.stay}
-
-    @property
-    def guarantee(self) -> wv.Guarantee:
-        raise NotImplementedError
 
     def _perturb(self, ids: Any, stream: wv.Stream) -> Any:
         others = stream.integers(len(self.embedding), ids.shape)

@@ -17,6 +17,7 @@ from scipy.optimize import brentq
 from scipy.spatial.distance import cdist
 
 import wordveil as wv
+from tests.own_mechanisms import WithoutGuarantee
 from wordveil.attacker import guess_rate
 from wordveil.evaluation import calibration
 from wordveil.evaluation.calibration import (
@@ -160,7 +161,7 @@ def test_equal_vectors_stay_only_at_the_lowest_index() -> None:
     assert (critical >= 0.0).all()
 
 
-class Response(wv.Mechanism):
+class Response(WithoutGuarantee):
     """No closed form: a word stays with probability 1 - exp(-ε), else the next one is the answer."""
 
     def __init__(self, embedding: wv.Embedding, epsilon: float) -> None:
@@ -168,10 +169,6 @@ class Response(wv.Mechanism):
 
     def parameters(self) -> dict[str, Any]:
         return {"epsilon": self.epsilon}
-
-    @property
-    def guarantee(self) -> wv.Guarantee:
-        raise NotImplementedError
 
     def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
         stays = stream.uniforms(ids.shape) < -math.expm1(-self.epsilon)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import wordveil as wv
+from tests.samples import TOPICS
 from wordveil.evaluation import classifiers, make_grid, utility
 from wordveil.evaluation.classifiers import Fits, classify
 from wordveil.evaluation.datasets import LabelledTexts
@@ -19,14 +20,6 @@ from wordveil.evaluation.utility_experiment import OVERLAP, random_split
 
 SPAM = ["free money win now", "win free prize now", "money prize free call", "call now free win"]
 HAM = ["see you at home", "dinner at home tonight", "are you home", "see you tonight at dinner"]
-TOPICS = {
-    "ABBR": "what does the letters abbreviation stand for",
-    "DESC": "why is the definition of meaning",
-    "ENTY": "which animal colour food sport",
-    "HUM": "who was the president actor singer",
-    "LOC": "where is the city country river",
-    "NUM": "how many years miles dollars",
-}
 
 
 def data(copies: int = 15) -> LabelledTexts:

@@ -2,11 +2,12 @@
 
 import shutil
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 import wordveil as wv
+from tests.stopped_runs import StoppedRun
 from wordveil.runs import publishing
 from wordveil.runs import run as run_module
 from wordveil.tables import base
@@ -18,31 +19,19 @@ __all__ = ["ROWS", "SmallRun"]
 ROWS: Final = 12
 
 
-class SmallRun:
+class SmallRun(StoppedRun):
     """A run of three chunks, each of which is committed; its work folder can be saved and put back."""
 
     def __init__(self, folder: Path, perturber: wv.Perturber, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(base, "CHUNK_ROWS", ROWS // 3)
         monkeypatch.setattr(run_module, "_COMMIT_SECONDS", 0.0)
+        super().__init__(folder, perturber, [f"tea at {SECRET}"] * ROWS)
         self._monkeypatch = monkeypatch
         self.folder = folder
-        self.source, self.target = folder / "in.csv", folder / "out.csv"
-        self.work = folder / ".out.csv.wordveil"
-        self._options: dict[str, Any] = {"perturber": perturber, "text": "m", "keep": "n", "workers": 1}
-        self.source.write_text("n,m\n" + "".join(f"{number},tea at {SECRET}\n" for number in range(ROWS)))
-
-    def __call__(self, **more: Any) -> wv.FileRun:
-        return wv.perturb_file(self.source, self.target, **self._options, **more)
 
     def stop(self) -> dict[str, bytes]:
         """Stop a run after its second chunk; return the files of its work folder."""
-
-        def watch(rows: int, words: int, share: float) -> None:
-            if rows > ROWS // 3:
-                raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            self(watch=watch)
+        self.stop_at(ROWS // 3 + 1)
         return self._taken()
 
     def stop_at_the_end(self) -> dict[str, bytes]:

@@ -17,12 +17,14 @@ from pathlib import Path
 import numpy as np
 
 import wordveil as wv
+from tests.samples import SMALL_WORDS
 
 __all__ = [
     "LOCAL_HOSTS",
     "OFFLINE",
     "SECRET",
     "TEXT",
+    "check_answers",
     "check_distinct",
     "check_no_keys",
     "check_no_secret",
@@ -40,27 +42,6 @@ SECRET = "zanzibarska"
 
 TEXT = f"{SECRET} {'book a flight to boston please ' * 8}".strip()
 """49 words. The likeliest answer of `small_perturber` has probability < 1/2: two draws are equal with < 2⁻⁴⁹."""
-
-WORDS = [
-    "book",
-    "a",
-    "flight",
-    "to",
-    "boston",
-    "please",
-    "tea",
-    "call",
-    "me",
-    "at",
-    "noon",
-    "the",
-    "red",
-    "house",
-    "is",
-    "on",
-    "fire",
-    "now",
-]
 
 OFFLINE = {
     "DO_NOT_TRACK": "1",
@@ -118,8 +99,8 @@ from tests.integrations.checks import SECRET, TEXT, small_perturber
 
 def small_perturber(epsilon: float = 0.01) -> wv.Perturber:
     """Return a perturber with 18 words; at this ε they are nearly equally likely."""
-    vectors = np.random.default_rng(4).normal(size=(len(WORDS), 3))
-    return wv.Perturber(wv.Mahalanobis(wv.Embedding(WORDS, vectors, public=True), epsilon))
+    vectors = np.random.default_rng(4).normal(size=(len(SMALL_WORDS), 3))
+    return wv.Perturber(wv.Mahalanobis(wv.Embedding(SMALL_WORDS, vectors, public=True), epsilon))
 
 
 def run(code: str, folder: Path, *arguments: str, may_ask: Iterable[str] = ()) -> list[str]:
@@ -217,6 +198,14 @@ def check_distinct(answers: Iterable[str], texts: Sequence[str] = (TEXT,)) -> No
     for answer in listed:
         assert answer not in texts
         assert SECRET not in answer.lower()
+
+
+def check_answers(lines: Sequence[str], folder: Path, *, count: int, least_keys: int) -> None:
+    """Check what a `run` printed and left in its folder: distinct answers, no secret, no keys."""
+    assert len(lines) == count
+    check_distinct(lines)
+    check_no_secret(folder)
+    check_no_keys(folder, least=least_keys)
 
 
 def check_pickle(data: bytes, most_bytes: int = 100_000) -> None:

@@ -23,8 +23,8 @@ import wordveil as wv
 from .checks import (
     SECRET,
     TEXT,
+    check_answers,
     check_distinct,
-    check_no_keys,
     check_no_secret,
     check_pickle,
     files_under,
@@ -250,9 +250,7 @@ def test_a_search_writes_nothing(watched: Path) -> None:
         """,
         watched,
     )
-    check_distinct(lines)
-    check_no_secret(watched)
-    check_no_keys(watched, least=3)
+    check_answers(lines, watched, count=4, least_keys=3)
 
 
 BAD: list[dict[str, Any]] = [

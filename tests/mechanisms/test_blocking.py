@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.own_mechanisms import WithoutGuarantee
 
 import wordveil as wv
 from wordveil.attacker import guess_rate, word_exposures
@@ -210,7 +211,7 @@ def test_closest_when_all_candidates_are_blocked(embedding: wv.Embedding) -> Non
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
-class Slotted(wv.Mechanism):
+class Slotted(WithoutGuarantee):
     """A user's own mechanism, with slots: it answers the next word."""
 
     embedding: wv.Embedding
@@ -218,10 +219,6 @@ class Slotted(wv.Mechanism):
 
     def parameters(self) -> dict[str, Any]:
         return {"step": self.step}
-
-    @property
-    def guarantee(self) -> wv.Guarantee:
-        raise NotImplementedError
 
     def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
         return np.asarray((ids + self.step) % len(self.embedding))

@@ -124,15 +124,6 @@ def test_the_attackers_number(embedding: wv.Embedding) -> None:
     assert abs((guesses == ids).mean() - rate.success.share) < 6.0 * np.sqrt(0.5 / 4000)
 
 
-def test_blocks_change_no_answer(embedding: wv.Embedding) -> None:
-    ids = np.random.default_rng(1).integers(-1, 180, 9000)
-    mechanism = Clustered(embedding, 3.0)
-    stream = wv.insecure_stream(1)
-    parts = [mechanism.perturb_ids(part, stream=stream) for part in np.array_split(ids, 4)]
-    expected = mechanism.perturb_ids(ids, stream=wv.insecure_stream(1))
-    np.testing.assert_array_equal(np.concatenate(parts), expected)
-
-
 @pytest.fixture
 def within(embedding: wv.Embedding) -> Clustered:
     with pytest.warns(wv.PrivacyWarning, match="the output shows the region of each word"):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.stopped_runs import StoppedRun
 
 import wordveil as wv
 from wordveil.runs import publishing
@@ -15,25 +16,14 @@ from wordveil.runs.journal import _checksum
 ROWS = 6000
 
 
-class Run:
-    """A run over 6,000 rows, and the work folder that it leaves when it is stopped."""
+class Run(StoppedRun):
+    """A run over 6,000 rows that is stopped in the middle, and the journal that it leaves."""
 
     def __init__(self, folder: Path, perturber: wv.Perturber) -> None:
-        self.source, self.target = folder / "in.csv", folder / "out.csv"
-        self.work = folder / ".out.csv.wordveil"
-        self.options: dict[str, Any] = {"perturber": perturber, "text": "m", "keep": "n", "workers": 1}
-        self.source.write_text("n,m\n" + "".join(f"{i},tea at noon\n" for i in range(ROWS)))
-
-    def __call__(self, **more: Any) -> wv.FileRun:
-        return wv.perturb_file(self.source, self.target, **self.options, **more)
+        super().__init__(folder, perturber, ["tea at noon"] * ROWS)
 
     def stop(self) -> None:
-        def watch(rows: int, words: int, share: float) -> None:
-            if rows >= 3000:
-                raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            self(watch=watch)
+        self.stop_at(3000)
 
     @property
     def lines(self) -> list[bytes]:

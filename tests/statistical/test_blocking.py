@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import wordveil as wv
+from tests.own_mechanisms import WithoutGuarantee
 from wordveil.embedding.map_fit import MapOptions
 from wordveil.embedding.maps import described_map
 from wordveil.mechanisms.answers import ANSWERS, PRIOR_POWER, AnswerName
@@ -119,7 +120,7 @@ def test_planted_mistakes_are_caught(line: wv.Embedding, planted: type[wv.Laplac
     assert min(p_values) < ALPHA
 
 
-class Exponential(wv.Mechanism):
+class Exponential(WithoutGuarantee):
     """Pr[M(w) = u] ∝ exp(-(ε/2)·d(w, u)), by the inverse of its distribution function."""
 
     def __init__(self, embedding: wv.Embedding) -> None:
@@ -129,10 +130,6 @@ class Exponential(wv.Mechanism):
 
     def parameters(self) -> dict[str, float]:  # type: ignore[override]  # a dict of floats is one of JSON
         return {"epsilon": EPSILON}
-
-    @property
-    def guarantee(self) -> wv.Guarantee:
-        raise NotImplementedError
 
     def _perturb(self, ids: Ints, stream: wv.Stream) -> Ints:
         sums = self.table.cumsum(axis=1)

@@ -21,7 +21,9 @@ ALPHA = 1e-6
 WORDS = 40
 INPUTS = (0, 17, -1)
 
-Draw = Callable[[NDArray[np.int64], wv.Stream], NDArray[np.int64]]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Draw = Callable[[Ints, wv.Stream], Ints]
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +32,7 @@ def embedding() -> wv.Embedding:
     return wv.Embedding([f"w{i}" for i in range(WORDS)], vectors, public=True)
 
 
-def fits(draw: Draw, probabilities: NDArray[np.float64], seed: int) -> bool:
+def fits(draw: Draw, probabilities: Floats, seed: int) -> bool:
     """Say whether the draws of all inputs follow their probabilities."""
     stream, level = wv.insecure_stream(seed), ALPHA / len(INPUTS)
     for word, row in zip(INPUTS, probabilities, strict=True):
@@ -65,9 +67,7 @@ def test_draws_follow_the_formula(
 class Misses(ExponentialLaw):
     """Proposes w itself once too often: the uniform proposals are accepted besides."""
 
-    def _before_itself(
-        self, ids: NDArray[np.int64], lows: NDArray[np.float64], stream: wv.Stream
-    ) -> NDArray[np.int64]:
+    def _before_itself(self, ids: Ints, lows: Floats, stream: wv.Stream) -> Ints:
         limits = stream.exponentials((len(ids),))
         ratio = np.exp(self.rate * lows) / self.white.count  # exp in place of exp - 1
         return np.floor(limits / np.log1p(np.where(ids < 0, 1e-12, ratio))).astype(np.int64)
@@ -76,26 +76,14 @@ class Misses(ExponentialLaw):
 class Floors(ExponentialLaw):
     """Takes the distance to the nearest other word 10% too large, so close words are too rare."""
 
-    def _accepted(
-        self,
-        ids: NDArray[np.int64],
-        words: NDArray[np.int64],
-        lows: NDArray[np.float64],
-        limits: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
+    def _accepted(self, ids: Ints, words: Ints, lows: Floats, limits: Floats) -> Ints:
         return super()._accepted(ids, words, 1.1 * lows, limits)
 
 
 class Last(ExponentialLaw):
     """Forgets that w itself is always accepted among the uniform proposals, beside its own."""
 
-    def _accepted(
-        self,
-        ids: NDArray[np.int64],
-        words: NDArray[np.int64],
-        lows: NDArray[np.float64],
-        limits: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
+    def _accepted(self, ids: Ints, words: Ints, lows: Floats, limits: Floats) -> Ints:
         accepted = super()._accepted(ids, words, lows, limits)
         return np.asarray(accepted[ids[accepted] != words[accepted]])
 

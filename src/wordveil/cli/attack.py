@@ -9,24 +9,20 @@ import typer
 
 from wordveil.cli.console import count_progress, note, output
 from wordveil.cli.experiment_inputs import parse_dims, parse_numbers, read_texts
+from wordveil.cli.option_sets import with_option_sets
 from wordveil.cli.options import (
     Answer,
-    Delimiter,
     EmbeddingName,
-    FormatOption,
     Json,
     MechanismOptions,
-    NoHeader,
-    NoQuotes,
-    make_layout,
+    TableOptions,
     mechanism_of,
 )
 from wordveil.cli.policy_options import Bag, PadTo
 from wordveil.cli.setting import (
     HOW_TO_CHOOSE,
+    AttackerOptions,
     ChosenProfile,
-    Frequencies,
-    FrequenciesArePublic,
     chosen_prior,
     chosen_profile,
 )
@@ -48,8 +44,10 @@ __all__ = ["attack_settings"]
 _SET_BY_PROFILE = ("epsilons", "lams", "dims", "answer", "mechanisms", "option", "embedding")
 
 
+@with_option_sets
 def attack_settings(
     context: typer.Context,
+    *,
     file: Annotated[
         Path | None,
         typer.Argument(metavar="[FILE]", help="Texts to attack; without, public words only. - is a pipe."),
@@ -90,12 +88,8 @@ def attack_settings(
     ],
     queries: Annotated[int, typer.Option(metavar="N", help="Texts that are traced back.")] = 500,
     draws: Annotated[int, typer.Option(metavar="N", help="Words that are drawn.")] = 1000,
-    frequencies: Frequencies = None,
-    frequencies_are_public: FrequenciesArePublic = False,
-    format: FormatOption = None,
-    delimiter: Delimiter = None,
-    no_header: NoHeader = False,
-    no_quotes: NoQuotes = False,
+    attacker: AttackerOptions,
+    table: TableOptions,
     out: Annotated[
         Path | None, typer.Option(help="Write the tables, the picture and a page to this folder.")
     ] = None,
@@ -109,8 +103,8 @@ def attack_settings(
     made = _mechanisms(context, profile, epsilons, lams, dims, mechanisms, option, answer, embedding)
     perturbers = [Perturber(mechanism, Policy(pad_to, bag)) for mechanism in made]
     vocabulary = made[0].embedding
-    prior = chosen_prior(vocabulary, frequencies, frequencies_are_public)
-    layout = make_layout(format, delimiter, no_header, no_quotes)
+    prior = chosen_prior(vocabulary, attacker)
+    layout = table.layout()
     model = _model(vocabulary, public_text)
     texts = read_texts(file, text or [], layout) if file is not None else ()
     sizes = [size for size in SIZES if size < most] + [most]
@@ -120,7 +114,7 @@ def attack_settings(
             texts,
             groups=only or GROUPS,
             context=model,
-            prior=prior if frequencies is not None else None,
+            prior=prior if attacker.frequencies is not None else None,
             draws=draws,
             queries=queries,
             sizes=sizes,

@@ -8,10 +8,10 @@ import typer
 
 from wordveil.cli.config import Config
 from wordveil.cli.console import count_progress, output
-from wordveil.cli.options import Answer, Dims, EmbeddingName, Json, Lam, MechanismOption, MechanismOptions
+from wordveil.cli.option_sets import with_option_sets
+from wordveil.cli.options import Json
 from wordveil.cli.policy_options import Bag, PadTo
-from wordveil.cli.setting import ChosenProfile, OptionalEpsilon, chosen_setting
-from wordveil.embedding.catalog import DEFAULT_NAME
+from wordveil.cli.setting import SettingOptions, chosen_setting
 from wordveil.errors import check_whole
 from wordveil.evaluation.audit import GROUPS, audit_mechanism
 from wordveil.evaluation.audit_black_box import DRAWS
@@ -26,16 +26,11 @@ __all__ = ["audit_setting"]
 _FAILED = 3
 
 
+@with_option_sets
 def audit_setting(
     context: typer.Context,
-    profile: ChosenProfile = None,
-    epsilon: OptionalEpsilon = None,
-    lam: Lam = None,
-    dims: Dims = None,
-    answer: Answer = None,
-    mechanism: MechanismOption = "mahalanobis",
-    option: MechanismOptions = None,
-    embedding: EmbeddingName = DEFAULT_NAME,
+    *,
+    setting_options: SettingOptions,
     only: Annotated[
         list[str] | None,
         typer.Option("--only", metavar="GROUP", help=f"Only these checks: {', '.join(GROUPS)}."),
@@ -57,17 +52,7 @@ def audit_setting(
     """
     check_whole(draws, "draws", "audit", 20_000)
     check_folder(out)
-    setting = chosen_setting(
-        context,
-        profile=profile,
-        epsilon=epsilon,
-        lam=lam,
-        dims=dims,
-        answer=answer,
-        mechanism=mechanism,
-        options=option,
-        embedding=embedding,
-    )
+    setting = chosen_setting(context, setting_options)
     policy = Policy(pad_to, bag)
 
     def perturb(chosen: Mechanism) -> Perturber:

@@ -1,13 +1,14 @@
 """`wordveil calibrate`: finds the ε at which a setting reaches a goal."""
 
 import json
-from pathlib import Path
+from dataclasses import replace
 from typing import Annotated, Final
 
 import typer
 
 from wordveil.attacker import guess_rate
 from wordveil.cli.console import waiting
+from wordveil.cli.option_sets import with_option_sets
 from wordveil.cli.options import (
     Answer,
     Dims,
@@ -18,7 +19,7 @@ from wordveil.cli.options import (
     MechanismOptions,
     mechanism_of,
 )
-from wordveil.cli.setting import Frequencies, FrequenciesArePublic, chosen_prior
+from wordveil.cli.setting import AttackerOptions, chosen_prior
 from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.errors import ParameterError
@@ -36,8 +37,10 @@ _LIKE: Final = (
 )
 
 
+@with_option_sets
 def calibrate(
     context: typer.Context,
+    *,
     target_attack: Annotated[
         float | None,
         typer.Option(
@@ -67,8 +70,7 @@ def calibrate(
     answer: Answer = None,
     option: MechanismOptions = None,
     as_json: Json = False,
-    frequencies: Frequencies = None,
-    frequencies_are_public: FrequenciesArePublic = False,
+    attacker: AttackerOptions,
 ) -> None:
     """Find the ε at which a setting reaches a goal, with its interval.
 
@@ -83,12 +85,12 @@ def calibrate(
             context, mechanism, vectors, epsilon, lam=lam, dims=dims, options=option or (), answer=answer
         )
 
-    prior = chosen_prior(make(1.0).embedding, frequencies, frequencies_are_public)
+    prior = chosen_prior(make(1.0).embedding, attacker)
     with waiting("measuring"):
         if target_unchanged is not None:
             result = calibrate_unchanged(make, target_unchanged)
         else:
-            target = _success_of(like, vectors, prior, frequencies) if like is not None else target_attack
+            target = _success_of(like, vectors, prior, attacker) if like is not None else target_attack
             assert target is not None
             result = calibrate_attack(make, prior, target)
         safe = make(result.low)
@@ -105,13 +107,13 @@ def calibrate(
     typer.echo(calibration_text(safe, exposure, result, unchanged=target_unchanged is not None))
 
 
-def _success_of(like: str, vectors: Embedding, prior: Prior, frequencies: Path | None) -> float:
+def _success_of(like: str, vectors: Embedding, prior: Prior, attacker: AttackerOptions) -> float:
     """Return how often the best guess is right with a profile, or at a setting NAME:EPSILON[:DIMS]."""
     if like in PROFILES:
         profile = PROFILES[like].load()
-        return guess_rate(
-            profile, chosen_prior(profile.embedding, frequencies, frequencies is not None)
-        ).success.share
+        # If they are not public, that has been said about the other vocabulary already.
+        attacker = replace(attacker, frequencies_are_public=attacker.frequencies is not None)
+        return guess_rate(profile, chosen_prior(profile.embedding, attacker)).success.share
     name, *numbers = like.split(":")
     try:
         epsilon, dims = float(numbers[0]), int(numbers[1]) if len(numbers) > 1 else None

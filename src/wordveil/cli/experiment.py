@@ -1,5 +1,6 @@
 """`wordveil experiment`: the paper's tables and figures, on any vectors and data."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -7,30 +8,18 @@ import typer
 
 from wordveil.cli.console import count_progress, note
 from wordveil.cli.experiment_inputs import (
-    Mechanisms,
+    GridOptions,
+    Lams,
     NoCache,
-    Settings,
-    kept_when_stopped,
     list_settings,
     read_labelled,
     read_texts,
+    resumable,
     show_result,
-    usable_cache,
 )
 from wordveil.cli.experiment_paper import paper
-from wordveil.cli.options import (
-    Answer,
-    Delimiter,
-    Device,
-    EmbeddingName,
-    FormatOption,
-    Json,
-    MechanismOptions,
-    NoHeader,
-    NoQuotes,
-    chosen_device,
-    make_layout,
-)
+from wordveil.cli.option_sets import with_option_sets
+from wordveil.cli.options import Device, EmbeddingName, Json, TableOptions, chosen_device
 from wordveil.cli.setting import ChosenProfile, chosen_profile
 from wordveil.embedding import load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
@@ -46,11 +35,6 @@ __all__ = ["app"]
 app: Final = typer.Typer(help="The paper's experiments: tables, figures, verdicts.", no_args_is_help=True)
 app.command("paper")(paper)
 
-Epsilons = Annotated[str, typer.Option(metavar="E,E,…", help="Which ε.")]
-Lams = Annotated[str, typer.Option(metavar="L,L,…", help="Which λ.")]
-DimsList = Annotated[
-    str, typer.Option("--dims", metavar="K,K,…", help="Work on the top K principal axes, for each K; or all.")
-]
 ComparePaper = Annotated[bool, typer.Option("--compare-paper", help="Show the paper's numbers beside these.")]
 Workers = Annotated[int | None, typer.Option(metavar="N", help="Threads (default: one per core).")]
 PublicSeed = Annotated[
@@ -77,22 +61,14 @@ TextSeed = Annotated[
 Out = Annotated[
     Path | None, typer.Option(help="Write the tables, the figures and an HTML page to this folder.")
 ]
-EPSILONS: Final = "1,5,10,20,40"
-LAMS: Final = "0,0.25,0.5,0.75,1"
 
 
 @app.command()
+@with_option_sets
 def privacy(
     context: typer.Context,
-    profile: ChosenProfile = None,
-    embedding: EmbeddingName = DEFAULT_NAME,
-    epsilons: Epsilons = EPSILONS,
-    lams: Lams = LAMS,
-    dims: DimsList = "all",
-    mechanism: Mechanisms = None,
-    option: MechanismOptions = None,
-    answer: Answer = None,
-    settings: Settings = None,
+    *,
+    grid_options: GridOptions,
     draws: Annotated[int, typer.Option(metavar="N", help="How often to draw each word.")] = 100,
     words: Annotated[
         str,
@@ -114,21 +90,8 @@ def privacy(
     """N_w and S_w over ε and λ for all words of a vocabulary: means, percentiles, and the paper's claims."""
     check_folder(out)
     search_device = chosen_device(device)
-    grid = list_settings(
-        context,
-        profile=profile,
-        embedding=embedding,
-        epsilons=epsilons,
-        lams=lams,
-        dims=dims,
-        answer=answer,
-        mechanism=mechanism,
-        option=option,
-        settings=settings,
-        device=search_device,
-    )
-    cache = usable_cache(user_sweeps, no_cache)
-    with kept_when_stopped(cache), count_progress("drawing") as watch:
+    grid = list_settings(context, grid_options, search_device)
+    with resumable("drawing", user_sweeps, no_cache) as (cache, watch):
         result = privacy_sweep(
             grid,
             words,
@@ -146,16 +109,15 @@ def privacy(
 
 
 @app.command("density")
+@with_option_sets
 def density_(
     context: typer.Context,
+    *,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Texts: a table, or one text per line.")],
     text: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Which column; may be repeated.")
     ] = None,
-    format: FormatOption = None,
-    delimiter: Delimiter = None,
-    no_header: NoHeader = False,
-    no_quotes: NoQuotes = False,
+    table: TableOptions,
     profile: ChosenProfile = None,
     embedding: EmbeddingName = DEFAULT_NAME,
     epsilon: Annotated[float, typer.Option(help="ε of the figure.")] = 10.0,
@@ -175,7 +137,7 @@ def density_(
     check_folder(out)
     search_device = chosen_device(device)
     vectors = load_embedding(embedding)
-    layout = make_layout(format, delimiter, no_header, no_quotes)
+    layout = table.layout()
     with count_progress("drawing") as watch:
         result = density(
             read_texts(file, text or [], layout),
@@ -192,9 +154,16 @@ def density_(
     show_result(result, out, as_json=as_json, compare=compare_paper)
 
 
+@dataclass(frozen=True)
+class _FewerSettings(GridOptions):
+    lams: Lams = "0,0.5,1"
+
+
 @app.command("utility")
+@with_option_sets
 def utility_(
     context: typer.Context,
+    *,
     file: Annotated[
         Path,
         typer.Argument(
@@ -217,23 +186,12 @@ def utility_(
         str | None,
         typer.Option(metavar="COLUMN", help="A column that says 'train' or 'test'; other rows are left out."),
     ] = None,
-    format: FormatOption = None,
-    delimiter: Delimiter = None,
-    no_header: NoHeader = False,
-    no_quotes: NoQuotes = False,
+    table: TableOptions,
     classifier: Annotated[ClassifierName, typer.Option(help="Which classifier.")] = "bow",
     test: Annotated[
         Literal["both", "private", "clean"], typer.Option(help="Which text the classifier is tested on.")
     ] = "both",
-    profile: ChosenProfile = None,
-    embedding: EmbeddingName = DEFAULT_NAME,
-    epsilons: Epsilons = EPSILONS,
-    lams: Lams = "0,0.5,1",
-    dims: DimsList = "all",
-    mechanism: Mechanisms = None,
-    option: MechanismOptions = None,
-    answer: Answer = None,
-    settings: Settings = None,
+    grid_options: _FewerSettings,
     repetitions: Annotated[int, typer.Option(metavar="N", help="How many splits and draws.")] = 5,
     out: Out = None,
     seed: TextSeed = 0,
@@ -243,23 +201,10 @@ def utility_(
 ) -> None:
     """How well classifiers learn from private text. Prints scores, never a text."""
     check_folder(out)
-    grid = list_settings(
-        context,
-        profile=profile,
-        embedding=embedding,
-        epsilons=epsilons,
-        lams=lams,
-        dims=dims,
-        answer=answer,
-        mechanism=mechanism,
-        option=option,
-        settings=settings,
-        device=chosen_device(device),
-    )
-    layout = make_layout(format, delimiter, no_header, no_quotes)
+    grid = list_settings(context, grid_options, chosen_device(device))
+    layout = table.layout()
     data = read_labelled(file, text, label, positive, layout, test_file=test_file, split_column=split_column)
-    cache = usable_cache(user_scores, no_cache)
-    with kept_when_stopped(cache), count_progress("training") as watch:
+    with resumable("training", user_scores, no_cache) as (cache, watch):
         result = utility(
             data,
             grid,

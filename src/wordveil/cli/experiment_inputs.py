@@ -1,20 +1,21 @@
 """Inputs of the experiments: number lists, settings and texts; and what they show at the end."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
 from wordveil.cli.config import is_written
-from wordveil.cli.console import note, output
+from wordveil.cli.console import count_progress, note, output
 from wordveil.cli.inputs import opened
-from wordveil.cli.options import option_pairs
-from wordveil.cli.setting import chosen_profile
+from wordveil.cli.options import Answer, EmbeddingName, MechanismOptions, option_pairs
+from wordveil.cli.setting import ChosenProfile, chosen_profile
 from wordveil.embedding import load_embedding
+from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.errors import MachineError, ParameterError, check_whole
 from wordveil.evaluation.datasets import LabelledTexts, load_labelled, recognise_dataset
 from wordveil.evaluation.results import Result
@@ -28,40 +29,55 @@ from wordveil.report.terminal import show_report
 from wordveil.tables import Layout, open_table
 
 __all__ = [
-    "Mechanisms",
+    "GridOptions",
+    "Lams",
     "NoCache",
-    "Settings",
     "kept_when_stopped",
     "list_settings",
     "parse_dims",
     "parse_numbers",
     "read_labelled",
     "read_texts",
+    "resumable",
     "show_result",
     "usable_cache",
 ]
 
 _SET_BY_PROFILE: Final = ("embedding", "epsilons", "lams", "dims", "answer", "mechanism", "option")
 
-Mechanisms = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--mechanism",
-        help="Which mechanism (default: mahalanobis); may be repeated. 'wordveil mechanisms' lists them.",
-        metavar="NAME",
-    ),
-]
-Settings = Annotated[
-    Path | None,
-    typer.Option(
-        "--settings",
-        help="Compare the named settings of this TOML file, one table for each, instead of a grid.",
-        metavar="FILE",
-    ),
-]
+Lams = Annotated[str, typer.Option("--lams", metavar="L,L,…", help="Which λ.")]
 NoCache = Annotated[
     bool, typer.Option("--no-cache", help="Neither use nor keep finished parts: compute everything.")
 ]
+
+
+@dataclass(frozen=True)
+class GridOptions:
+    """The settings that an experiment compares: of a profile, of a file, or of a grid."""
+
+    profile: ChosenProfile = None
+    embedding: EmbeddingName = DEFAULT_NAME
+    epsilons: Annotated[str, typer.Option(metavar="E,E,…", help="Which ε.")] = "1,5,10,20,40"
+    lams: Lams = "0,0.25,0.5,0.75,1"
+    dims: Annotated[
+        str, typer.Option(metavar="K,K,…", help="Work on the top K principal axes, for each K; or all.")
+    ] = "all"
+    mechanism: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Which mechanism (default: mahalanobis); may be repeated. 'wordveil mechanisms' lists them.",
+        ),
+    ] = None
+    option: MechanismOptions = None
+    answer: Answer = None
+    settings: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Compare the named settings of this TOML file, one table for each, instead of a grid.",
+        ),
+    ] = None
 
 
 def parse_numbers(text: str, name: str) -> tuple[float, ...]:
@@ -80,43 +96,32 @@ def parse_dims(text: str, dim: int) -> list[int]:
     return sorted({check_whole(int(part), "dims", "privacy", 1, dim) for part in parts})
 
 
-def list_settings(
-    context: typer.Context,
-    *,
-    profile: str | None,
-    embedding: str,
-    epsilons: str,
-    lams: str,
-    dims: str,
-    answer: str | None,
-    mechanism: Sequence[str] | None,
-    option: Sequence[str] | None,
-    settings: Path | None,
-    device: DeviceName,
-) -> list[Setting]:
+def list_settings(context: typer.Context, options: GridOptions, device: DeviceName) -> list[Setting]:
     """Return the settings of a profile, of a file, or of the grid that the other options describe."""
-    if settings is not None:
+    profile = options.profile
+    if options.settings is not None:
         if profile is not None or any(is_written(context, name) for name in _SET_BY_PROFILE):
             raise ParameterError("--settings names all settings. Hint: leave out the file, or the others.")
-        return read_settings(settings, device=device)
+        return read_settings(options.settings, device=device)
     if ready := chosen_profile(context, profile, _SET_BY_PROFILE):
         return [Setting(ready.load(device=device), ready.name)]
-    values = parse_numbers(epsilons, "epsilons"), parse_numbers(lams, "lams")
-    names, written = list(dict.fromkeys(mechanism or ["mahalanobis"])), option_pairs(option or ())
+    values = parse_numbers(options.epsilons, "epsilons"), parse_numbers(options.lams, "lams")
+    names = list(dict.fromkeys(options.mechanism or ["mahalanobis"]))
+    written, answer = option_pairs(options.option or ()), options.answer
     if answer is not None and written.setdefault("answer", answer) != answer:
         raise ParameterError("--answer and --option answer are the same option. Hint: use one of them.")
     owned = {name: {known.name for known in mechanism_class(name).options} for name in names}
     unknown = written.keys() - {key for known in owned.values() for key in known}
     if unknown:
         raise ParameterError("--option: no chosen mechanism has an option of that name.")
-    vectors = load_embedding(embedding)
+    vectors = load_embedding(options.embedding)
     grid = []
-    for dim in parse_dims(dims, vectors.dim):
+    for dim in parse_dims(options.dims, vectors.dim):
         space = vectors if dim == vectors.dim else vectors.project(dim)
         for name in names:
             texts = {key: text for key, text in written.items() if key in owned[name]}
-            options = parsed_options(mechanism_class(name), texts)
-            grid += make_grid(space, *values, mechanisms=[name], device=device, **options)
+            values_of_options = parsed_options(mechanism_class(name), texts)
+            grid += make_grid(space, *values, mechanisms=[name], device=device, **values_of_options)
     return grid
 
 
@@ -173,6 +178,16 @@ def kept_when_stopped(cache: Path | bool) -> Iterator[None]:
         if cache is not False:
             note("note: finished parts are kept. Run the same command again to continue.")
         raise
+
+
+@contextmanager
+def resumable(
+    title: str, folder: Any, no_cache: bool
+) -> Iterator[tuple[Path | bool, Callable[[int, int], None]]]:
+    """Show the progress of work whose finished parts are kept; yield the cache and the watch of the work."""
+    cache = usable_cache(folder, no_cache)
+    with kept_when_stopped(cache), count_progress(title) as watch:
+        yield cache, watch
 
 
 def show_result(result: Result, out: Path | None, *, as_json: bool, compare: bool = False) -> None:

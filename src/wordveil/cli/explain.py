@@ -13,45 +13,19 @@ from rich.text import Text
 from wordveil.cli.config import Config, is_written
 from wordveil.cli.console import output, waiting
 from wordveil.cli.inputs import opened
-from wordveil.cli.options import (
-    Answer,
-    Delimiter,
-    Dims,
-    EmbeddingName,
-    FormatOption,
-    Json,
-    Lam,
-    MechanismOption,
-    MechanismOptions,
-    NoHeader,
-    NoQuotes,
-    make_layout,
-)
-from wordveil.cli.policy_options import (
-    Bag,
-    PadTo,
-    UnsafeDrop,
-    UnsafeExempt,
-    UnsafeKeep,
-    UnsafeKeepCase,
-    UnsafeKeepNulls,
-    UnsafeKeepPunctuation,
-    UnsafeMask,
-    UnsafeSeed,
-    make_policy,
-)
+from wordveil.cli.option_sets import with_option_sets
+from wordveil.cli.options import Json, TableOptions
+from wordveil.cli.policy_options import PolicyOptions
 from wordveil.cli.setting import (
-    ChosenProfile,
-    Frequencies,
-    FrequenciesArePublic,
-    OptionalEpsilon,
+    AttackerOptions,
+    SettingOptions,
     Watch,
     chosen_prior,
     chosen_setting,
     watched_topics,
 )
 from wordveil.embedding import Embedding, load_embedding, open_store
-from wordveil.embedding.catalog import DEFAULT_NAME, entries
+from wordveil.embedding.catalog import entries
 from wordveil.embedding.fingerprint import fingerprint_of_projection
 from wordveil.errors import FormatError, ParameterError, PrivacyWarning, check_whole
 from wordveil.evaluation.linkage import measure_linkage
@@ -70,67 +44,45 @@ __all__ = ["explain"]
 _WITH_MANIFEST: Final = ("manifest", "embedding", "as_json")
 _OF_TABLES: Final = ("text", "format", "delimiter", "no_header", "no_quotes")
 
-_Manifest = Annotated[
-    Path | None,
-    typer.Option(
-        "--manifest", help="Explain what this manifest says, which somebody else may have released."
-    ),
-]
-_Word = Annotated[str | None, typer.Option(help="Show what happens to this public word.", metavar="WORD")]
-_File = Annotated[
-    str | None,
-    typer.Option(help="Add up what is promised for the texts of this file; - is a pipe, one text per line."),
-]
-_Linkage = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="Measure how often a private text of this file is traced back to its original. Private.",
-    ),
-]
-_Columns = Annotated[
-    list[str] | None,
-    typer.Option(help="Which column of --file and --linkage; may be repeated.", metavar="COLUMN"),
-]
-_Full = Annotated[bool, typer.Option("--full", help="Also print the promise exactly, in all its numbers.")]
-_Draws = Annotated[int, typer.Option(help="How often to draw for --word.", metavar="N")]
 
-
+@with_option_sets
 def explain(
     context: typer.Context,
-    profile: ChosenProfile = None,
-    epsilon: OptionalEpsilon = None,
-    lam: Lam = None,
-    dims: Dims = None,
-    answer: Answer = None,
-    mechanism: MechanismOption = "mahalanobis",
-    option: MechanismOptions = None,
-    embedding: EmbeddingName = DEFAULT_NAME,
-    manifest: _Manifest = None,
-    word: _Word = None,
-    file: _File = None,
-    linkage: _Linkage = None,
-    text: _Columns = None,
-    format: FormatOption = None,
-    delimiter: Delimiter = None,
-    no_header: NoHeader = False,
-    no_quotes: NoQuotes = False,
-    draws: _Draws = 1000,
-    full: _Full = False,
+    *,
+    setting_options: SettingOptions,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(help="Explain what this manifest says, which somebody else may have released."),
+    ] = None,
+    word: Annotated[
+        str | None, typer.Option(metavar="WORD", help="Show what happens to this public word.")
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option(
+            help="Add up what is promised for the texts of this file; - is a pipe, one text per line."
+        ),
+    ] = None,
+    linkage: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Measure how often a private text of this file is traced back to its original. Private.",
+        ),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Which column of --file and --linkage; may be repeated."),
+    ] = None,
+    table: TableOptions,
+    draws: Annotated[int, typer.Option(metavar="N", help="How often to draw for --word.")] = 1000,
+    full: Annotated[
+        bool, typer.Option("--full", help="Also print the promise exactly, in all its numbers.")
+    ] = False,
     as_json: Json = False,
     config: Config = None,  # noqa: ARG001  # its callback reads it
-    pad_to: PadTo = None,
-    bag: Bag = False,
-    unsafe_drop: UnsafeDrop = False,
-    unsafe_mask: UnsafeMask = None,
-    unsafe_keep: UnsafeKeep = False,
-    unsafe_keep_punctuation: UnsafeKeepPunctuation = False,
-    unsafe_keep_case: UnsafeKeepCase = False,
-    unsafe_exempt: UnsafeExempt = None,
-    unsafe_keep_nulls: UnsafeKeepNulls = False,
-    unsafe_seed: UnsafeSeed = None,
-    frequencies: Frequencies = None,
-    frequencies_are_public: FrequenciesArePublic = False,
+    policy_options: PolicyOptions,
+    attacker: AttackerOptions,
     watch: Watch = None,
 ) -> None:
     """Say in plain words what a setting or a manifest is worth, and what it does not protect.
@@ -138,34 +90,15 @@ def explain(
     The setting is given by the same options as for perturb, or by the same settings file.
     """
     if manifest is not None:
-        _explain_manifest(context, manifest, embedding, as_json)
+        _explain_manifest(context, manifest, setting_options.embedding, as_json)
         return
-    policy = make_policy(
-        pad_to=pad_to,
-        bag=bag,
-        unsafe_drop=unsafe_drop,
-        unsafe_mask=unsafe_mask,
-        unsafe_keep=unsafe_keep,
-        unsafe_keep_punctuation=unsafe_keep_punctuation,
-        unsafe_keep_case=unsafe_keep_case,
-        unsafe_exempt=unsafe_exempt,
-        unsafe_keep_nulls=unsafe_keep_nulls,
-    )
-    layout = _layout(context, file, linkage, make_layout(format, delimiter, no_header, no_quotes))
-    setting = chosen_setting(
-        context,
-        profile=profile,
-        epsilon=epsilon,
-        lam=lam,
-        dims=dims,
-        answer=answer,
-        mechanism=mechanism,
-        options=option,
-        embedding=embedding,
-    )
+    policy = policy_options.policy()
+    layout = _layout(context, file, linkage, table.layout())
+    setting = chosen_setting(context, setting_options)
     perturber = Perturber(setting.mechanism, policy)
-    prior = chosen_prior(setting.mechanism.embedding, frequencies, frequencies_are_public)
+    prior = chosen_prior(setting.mechanism.embedding, attacker)
     topics = watched_topics(watch, setting.mechanism.embedding)
+    unsafe_seed = policy_options.unsafe_seed
     if unsafe_seed is not None:
         check_whole(unsafe_seed, "unsafe_seed", "explain", 0)
     # What can be wrong with a word or a file is said before the setting is measured, which takes seconds.

@@ -1,6 +1,8 @@
 """The options that several commands share, and what is made of them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Final
 
 import typer
@@ -16,21 +18,17 @@ from wordveil.nearest.devices import DeviceName, has_gpu
 from wordveil.tables import Layout, format_names
 
 __all__ = [
-    "INPUT",
     "Answer",
-    "Delimiter",
     "Device",
     "Dims",
     "EmbeddingName",
-    "FormatOption",
     "Json",
     "Lam",
     "MechanismOption",
     "MechanismOptions",
-    "NoHeader",
-    "NoQuotes",
+    "TableOptions",
     "chosen_device",
-    "make_layout",
+    "in_input",
     "mechanism_of",
     "option_pairs",
 ]
@@ -44,8 +42,7 @@ Lam = Annotated[
     ),
 ]
 Dims = Annotated[
-    int | None,
-    typer.Option("--dims", help="Work on the top K principal axes (default: all).", metavar="K"),
+    int | None, typer.Option("--dims", help="Work on the top K principal axes (default: all).", metavar="K")
 ]
 Answer = Annotated[
     AnswerName | None,
@@ -73,37 +70,7 @@ EmbeddingName = Annotated[
 Device = Annotated[
     DeviceName, typer.Option("--device", help="Where to search: a GPU if there is one, or the CPU.")
 ]
-INPUT: Final = "Input and output"
-FormatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="|".join(format_names()),
-        help="The format, if the extension does not say it.",
-        rich_help_panel=INPUT,
-    ),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        "--delimiter",
-        metavar="CHAR",
-        help="Between the fields of CSV or TSV; 'tab' is a tab.",
-        rich_help_panel=INPUT,
-    ),
-]
-NoHeader = Annotated[
-    bool,
-    typer.Option(
-        "--no-header",
-        help="The first row is data; the columns are called 1, 2, 3 …",
-        rich_help_panel=INPUT,
-    ),
-]
-NoQuotes = Annotated[
-    bool,
-    typer.Option("--no-quotes", help="Quotes in CSV or TSV are ordinary characters.", rich_help_panel=INPUT),
-]
+in_input: Final = partial(typer.Option, rich_help_panel="Input and output")
 Json = Annotated[bool, typer.Option("--json", help="Print the same facts as JSON.")]
 
 
@@ -165,7 +132,23 @@ def chosen_device(device: DeviceName) -> DeviceName:
     return "cpu"
 
 
-def make_layout(format: str | None, delimiter: str | None, no_header: bool, no_quotes: bool) -> Layout:
-    """Return the layout of the options; 'tab' stands for a tab, which is hard to type."""
-    mark = "\t" if delimiter in ("tab", "\\t") else delimiter
-    return Layout(format, mark, not no_header, not no_quotes)
+@dataclass(frozen=True)
+class TableOptions:
+    """How a table is written."""
+
+    format: Annotated[
+        str | None,
+        in_input(metavar="|".join(format_names()), help="The format, if the extension does not say it."),
+    ] = None
+    delimiter: Annotated[
+        str | None, in_input(metavar="CHAR", help="Between the fields of CSV or TSV; 'tab' is a tab.")
+    ] = None
+    no_header: Annotated[bool, in_input(help="The first row is data; the columns are called 1, 2, 3 …")] = (
+        False
+    )
+    no_quotes: Annotated[bool, in_input(help="Quotes in CSV or TSV are ordinary characters.")] = False
+
+    def layout(self) -> Layout:
+        """Return the layout; 'tab' stands for a tab, which is hard to type."""
+        delimiter = "\t" if self.delimiter in ("tab", "\\t") else self.delimiter
+        return Layout(self.format, delimiter, not self.no_header, not self.no_quotes)

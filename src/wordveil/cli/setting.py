@@ -1,6 +1,8 @@
 """The setting that a command line asks for: a profile or a mechanism with its ε; and the attacker's prior."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
@@ -8,12 +10,20 @@ import typer
 
 from wordveil.block_list import BlockList
 from wordveil.cli.config import is_from_file, is_written
-from wordveil.cli.options import mechanism_of
+from wordveil.cli.options import (
+    Answer,
+    Dims,
+    EmbeddingName,
+    Lam,
+    MechanismOption,
+    MechanismOptions,
+    mechanism_of,
+)
 from wordveil.embedding import Embedding, load_embedding
+from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.embedding.formats.numpy_files import read_word_list
 from wordveil.errors import FormatError, ParameterError, sealed
 from wordveil.mechanisms import Mechanism
-from wordveil.mechanisms.answers import AnswerName
 from wordveil.nearest.devices import DeviceName
 from wordveil.prior import Prior, default_prior, read_counts
 from wordveil.profiles import PROFILES, Profile, load_profile
@@ -21,13 +31,12 @@ from wordveil.tokens import Tokenizer, split
 from wordveil.watched_words import YOUR_LIST
 
 __all__ = [
-    "ATTACKER",
     "HOW_TO_CHOOSE",
+    "AttackerOptions",
     "ChosenProfile",
-    "Frequencies",
-    "FrequenciesArePublic",
     "OptionalEpsilon",
     "Setting",
+    "SettingOptions",
     "Watch",
     "chosen_prior",
     "chosen_profile",
@@ -35,7 +44,7 @@ __all__ = [
     "watched_topics",
 ]
 
-ATTACKER: Final = "The attacker"
+_about_attacker: Final = partial(typer.Option, rich_help_panel="The attacker")
 _SET_BY_PROFILE: Final = ("epsilon", "lam", "dims", "answer", "mechanism", "option", "embedding")
 _MOST_WATCHED: Final = 2000  # each is drawn tens of times: on two cores this takes about a minute
 HOW_TO_CHOOSE: Final = (
@@ -58,31 +67,48 @@ OptionalEpsilon = Annotated[
 ]
 Frequencies = Annotated[
     Path | None,
-    typer.Option(
+    _about_attacker(
         "--frequencies",
         metavar="FILE",
         help="How often words are used, which the attacker knows: 'word count' per line "
         "(default: in English).",
-        rich_help_panel=ATTACKER,
     ),
 ]
 FrequenciesArePublic = Annotated[
     bool,
-    typer.Option(
+    _about_attacker(
         "--frequencies-are-public",
         help="Declare that --frequencies was not made from the private text.",
-        rich_help_panel=ATTACKER,
     ),
 ]
 Watch = Annotated[
     Path | None,
-    typer.Option(
-        "--watch",
-        metavar="FILE",
-        help="Also say how exposed these public words are, one word per line.",
-        rich_help_panel=ATTACKER,
+    _about_attacker(
+        "--watch", metavar="FILE", help="Also say how exposed these public words are, one word per line."
     ),
 ]
+
+
+@dataclass(frozen=True)
+class SettingOptions:
+    """A profile, or a mechanism with its ε and other options."""
+
+    profile: ChosenProfile = None
+    epsilon: OptionalEpsilon = None
+    lam: Lam = None
+    dims: Dims = None
+    answer: Answer = None
+    mechanism: MechanismOption = "mahalanobis"
+    option: MechanismOptions = None
+    embedding: EmbeddingName = DEFAULT_NAME
+
+
+@dataclass(frozen=True)
+class AttackerOptions:
+    """What the attacker knows."""
+
+    frequencies: Frequencies = None
+    frequencies_are_public: FrequenciesArePublic = False
 
 
 class Setting(NamedTuple):
@@ -118,46 +144,40 @@ def _listed(names: Sequence[str]) -> str:
 
 def chosen_setting(
     context: typer.Context,
+    options: SettingOptions,
     *,
-    profile: str | None,
-    epsilon: float | None,
-    lam: float | None,
-    dims: int | None,
-    answer: AnswerName | None,
-    mechanism: str,
-    options: Sequence[str] | None,
-    embedding: str,
     device: DeviceName = "cpu",
     blocked: BlockList | None = None,
 ) -> Setting:
     """Return the setting of a profile, or of the single options; words of a list are never answered."""
-    ready = chosen_profile(context, profile, _SET_BY_PROFILE)
+    ready = chosen_profile(context, options.profile, _SET_BY_PROFILE)
     if ready is not None:
         return Setting(ready.load(device=device, blocked=blocked), load_embedding(ready.embedding))
-    if epsilon is None:
+    if options.epsilon is None:
         raise ParameterError(HOW_TO_CHOOSE)
-    vectors = load_embedding(embedding)
+    vectors = load_embedding(options.embedding)
     chosen = mechanism_of(
         context,
-        mechanism,
+        options.mechanism,
         vectors,
-        epsilon,
-        lam=lam,
-        dims=dims,
-        options=options or (),
-        answer=answer,
+        options.epsilon,
+        lam=options.lam,
+        dims=options.dims,
+        options=options.option or (),
+        answer=options.answer,
         device=device,
     )
     return Setting(chosen if blocked is None else chosen.blocking(blocked), vectors)
 
 
-def chosen_prior(embedding: Embedding, frequencies: Path | None, are_public: bool) -> Prior:
+def chosen_prior(embedding: Embedding, attacker: AttackerOptions) -> Prior:
     """Return what the attacker knows about the use of words."""
-    if frequencies is None:
-        if are_public:
+    if attacker.frequencies is None:
+        if attacker.frequencies_are_public:
             raise ParameterError("--frequencies-are-public is about --frequencies. Hint: --frequencies FILE.")
         return default_prior(embedding)
-    return Prior.from_counts(embedding, read_counts(frequencies), public=are_public)
+    counts = read_counts(attacker.frequencies)
+    return Prior.from_counts(embedding, counts, public=attacker.frequencies_are_public)
 
 
 @sealed

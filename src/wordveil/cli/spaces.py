@@ -1,115 +1,157 @@
 """The spaces, mechanisms and texts that `frontier` and `tune` compare."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
 from wordveil.cli.experiment_inputs import parse_dims, parse_numbers, read_labelled
-from wordveil.cli.options import make_layout
-from wordveil.cli.setting import chosen_prior
+from wordveil.cli.options import TableOptions
+from wordveil.cli.setting import AttackerOptions, chosen_prior
 from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME, MAP_NAME
 from wordveil.errors import ParameterError
 from wordveil.evaluation import LabelledTexts
+from wordveil.evaluation.classifiers import ClassifierName
 from wordveil.evaluation.frontier_spaces import Space
 from wordveil.mechanisms import mechanism_class, mechanism_names
 from wordveil.mechanisms.answers import ANSWERS
 from wordveil.prior import Prior
 
 __all__ = [
-    "TEXTS",
-    "Answers",
-    "DataFile",
+    "ClassifierOptions",
     "Draws",
-    "Embeddings",
-    "Label",
+    "LabelledOptions",
     "Lams",
-    "Linked",
-    "MechanismNames",
-    "SpaceDims",
-    "SplitColumn",
-    "TestFile",
-    "Text",
+    "Repetitions",
+    "SpaceOptions",
+    "about_texts",
     "all_mechanisms",
+    "common_arguments",
     "list_answers",
     "list_spaces",
     "parse_shares",
     "prior_of",
-    "read_data",
 ]
 
-TEXTS: Final = "Labelled texts"
-Embeddings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--embedding",
-        metavar="NAME|PATH",
-        help=f"Which public vectors or map; may be repeated (default: {DEFAULT_NAME} and {MAP_NAME}).",
-    ),
-]
-SpaceDims = Annotated[
-    str | None,
-    typer.Option(
-        "--dims",
-        metavar="K,K,…",
-        help="The top K principal axes of vectors, for each K; or all (default: several).",
-    ),
-]
-MechanismNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--mechanism",
-        "--mechanisms",
-        metavar="NAME|all",
-        help="Which mechanism (default: mahalanobis); may be repeated.",
-    ),
-]
-Lams = Annotated[str, typer.Option("--lams", metavar="L,L,…", help="Which λ, for mechanisms that have one.")]
-Answers = Annotated[
-    str, typer.Option("--answers", metavar="A,A,…", help=f"Which answers: {', '.join(ANSWERS)}.")
-]
+about_texts: Final = partial(typer.Option, rich_help_panel="Labelled texts")
 Draws = Annotated[int, typer.Option("--draws", metavar="N", help="How many public words are drawn.")]
-DataFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--data",
-        metavar="FILE",
-        help="Labelled texts: also measure what a classifier learns, and how often texts are linked.",
-        rich_help_panel=TEXTS,
-    ),
-]
-Text = Annotated[
-    str | None,
-    typer.Option("--text", metavar="COLUMN", help="Which column holds the text.", rich_help_panel=TEXTS),
-]
-Label = Annotated[
-    str | None,
-    typer.Option("--label", metavar="COLUMN", help="Which column holds the label.", rich_help_panel=TEXTS),
-]
-TestFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--test-file",
-        metavar="FILE",
-        help="Test on this file (default: on 30% of the texts, at random).",
-        rich_help_panel=TEXTS,
-    ),
-]
-SplitColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--split-column",
-        metavar="COLUMN",
-        help="A column that says 'train' or 'test'; other rows are left out.",
-        rich_help_panel=TEXTS,
-    ),
-]
-Linked = Annotated[
-    int,
-    typer.Option("--linked", metavar="N", help="Link texts among at most this many.", rich_help_panel=TEXTS),
-]
+Lams = Annotated[str, typer.Option("--lams", metavar="L,L,…", help="Which λ, for mechanisms that have one.")]
+Repetitions = Annotated[int, about_texts("--repetitions", metavar="N", help="How many splits and draws.")]
+
+
+@dataclass(frozen=True)
+class SpaceOptions:
+    """The spaces, mechanisms, λ and answers to compare."""
+
+    embedding: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME|PATH",
+            help=f"Which public vectors or map; may be repeated (default: {DEFAULT_NAME} and {MAP_NAME}).",
+        ),
+    ] = None
+    dims: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K,K,…",
+            help="The top K principal axes of vectors, for each K; or all (default: several).",
+        ),
+    ] = None
+    mechanism: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mechanism",
+            "--mechanisms",
+            metavar="NAME|all",
+            help="Which mechanism (default: mahalanobis); may be repeated.",
+        ),
+    ] = None
+    lams: Lams = "0,1"
+    answers: Annotated[str, typer.Option(metavar="A,A,…", help=f"Which answers: {', '.join(ANSWERS)}.")] = (
+        "nearest,closest"
+    )
+
+
+@dataclass(frozen=True)
+class LabelledOptions:
+    """A file of labelled texts."""
+
+    data: Annotated[
+        Path | None,
+        about_texts(
+            metavar="FILE",
+            help="Labelled texts: also measure what a classifier learns, and how often texts are linked.",
+        ),
+    ] = None
+    text: Annotated[str | None, about_texts(metavar="COLUMN", help="Which column holds the text.")] = None
+    label: Annotated[str | None, about_texts(metavar="COLUMN", help="Which column holds the label.")] = None
+    test_file: Annotated[
+        Path | None,
+        about_texts(metavar="FILE", help="Test on this file (default: on 30% of the texts, at random)."),
+    ] = None
+    split_column: Annotated[
+        str | None,
+        about_texts(metavar="COLUMN", help="A column that says 'train' or 'test'; other rows are left out."),
+    ] = None
+
+    def read(self, table: TableOptions) -> LabelledTexts | None:
+        """Return the labelled texts, if there is a file; `table` says how to read it."""
+        if self.data is None:
+            if self.text or self.label or self.test_file or self.split_column:
+                raise ParameterError(
+                    "--text, --label, --test-file and --split-column are about --data. Hint: --data FILE."
+                )
+            return None
+        return read_labelled(
+            self.data,
+            self.text,
+            self.label,
+            None,
+            table.layout(),
+            test_file=self.test_file,
+            split_column=self.split_column,
+        )
+
+
+@dataclass(frozen=True)
+class ClassifierOptions:
+    """What is done with labelled texts."""
+
+    classifier: Annotated[ClassifierName, about_texts(help="Which classifier.")] = "bow"
+    test: Annotated[
+        Literal["private", "clean"], about_texts(help="Which text the classifier is tested on.")
+    ] = "private"
+    repetitions: Repetitions = 3
+    linked: Annotated[int, about_texts(metavar="N", help="Link texts among at most this many.")] = 2000
+
+
+def common_arguments(
+    compared: SpaceOptions,
+    labelled: LabelledOptions,
+    table: TableOptions,
+    learning: ClassifierOptions,
+    attacker: AttackerOptions,
+    usual_dims: Sequence[int],
+    *,
+    to_release: bool,
+) -> dict[str, Any]:
+    """Return what `frontier` and `tune` of `wordveil.evaluation` are both called with."""
+    return {
+        "data": labelled.read(table),
+        "spaces": list_spaces(compared.embedding, compared.dims, usual_dims),
+        "mechanisms": all_mechanisms(compared.mechanism, to_release=to_release),
+        "lams": parse_numbers(compared.lams, "lams"),
+        "answers": list_answers(compared.answers),
+        "prior": prior_of(attacker),
+        "classifier": learning.classifier,
+        "tested_on": learning.test,
+        "repetitions": learning.repetitions,
+        "linked": learning.linked,
+    }
 
 
 def list_spaces(embeddings: Sequence[str] | None, dims: str | None, usual: Sequence[int]) -> list[Space]:
@@ -158,38 +200,17 @@ def list_answers(text: str) -> list[Any]:
     return answers
 
 
-def prior_of(frequencies: Path | None, are_public: bool) -> Callable[[Embedding], Prior]:
+def prior_of(attacker: AttackerOptions) -> Callable[[Embedding], Prior]:
     """Return how often words are used, as a function of the embedding, read once for each vocabulary."""
     known: dict[int, tuple[Any, Prior]] = {}
 
     def prior(embedding: Embedding) -> Prior:
         words = embedding.words
         if id(words) not in known:
-            known[id(words)] = words, chosen_prior(embedding, frequencies, are_public)
+            known[id(words)] = words, chosen_prior(embedding, attacker)
         return known[id(words)][1]
 
     return prior
-
-
-def read_data(
-    file: Path | None,
-    text: str | None,
-    label: str | None,
-    test_file: Path | None,
-    split_column: str | None,
-    layout: tuple[str | None, str | None, bool, bool],
-) -> LabelledTexts | None:
-    """Return the labelled texts, if there is a file; `layout` has the options that say how to read it."""
-    if file is None:
-        if text or label or test_file or split_column:
-            raise ParameterError(
-                "--text, --label, --test-file and --split-column are about --data. Hint: --data FILE."
-            )
-        return None
-    table_layout = make_layout(*layout)
-    return read_labelled(
-        file, text, label, None, table_layout, test_file=test_file, split_column=split_column
-    )
 
 
 def parse_shares(text: str, name: str) -> tuple[float, ...]:

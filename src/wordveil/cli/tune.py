@@ -2,46 +2,30 @@
 
 import json
 import tempfile
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import typer
 
 from wordveil.atomic import atomic_write
-from wordveil.cli.console import count_progress, note, output
-from wordveil.cli.experiment_inputs import NoCache, kept_when_stopped, parse_numbers, usable_cache
-from wordveil.cli.options import (
-    Delimiter,
-    Device,
-    FormatOption,
-    Json,
-    NoHeader,
-    NoQuotes,
-    chosen_device,
-)
-from wordveil.cli.setting import Frequencies, FrequenciesArePublic
+from wordveil.cli.console import note, output
+from wordveil.cli.experiment_inputs import NoCache, parse_numbers, resumable
+from wordveil.cli.option_sets import with_option_sets
+from wordveil.cli.options import Device, Json, TableOptions, chosen_device
+from wordveil.cli.setting import AttackerOptions
 from wordveil.cli.spaces import (
-    TEXTS,
-    Answers,
-    DataFile,
+    ClassifierOptions,
     Draws,
-    Embeddings,
-    Label,
+    LabelledOptions,
     Lams,
-    Linked,
-    MechanismNames,
-    SpaceDims,
-    SplitColumn,
-    TestFile,
-    Text,
-    all_mechanisms,
-    list_answers,
-    list_spaces,
-    prior_of,
-    read_data,
+    Repetitions,
+    SpaceOptions,
+    about_texts,
+    common_arguments,
 )
 from wordveil.errors import ParameterError
-from wordveil.evaluation.classifiers import ClassifierName
 from wordveil.evaluation.frontier_cache import user_facts
 from wordveil.evaluation.results import TuningResult
 from wordveil.evaluation.tuning import tune as find_setting
@@ -53,99 +37,56 @@ from wordveil.report.terminal import show_report
 __all__ = ["tune"]
 
 DIMS: Final = (5, 10, 15, 25, 50)
-_GOAL: Final = "What the setting must satisfy"
+_goal: Final = partial(typer.Option, rich_help_panel="What the setting must satisfy")
+_share: Final = partial(_goal, metavar="SHARE")
 
 
+@dataclass(frozen=True)
+class _SpaceOptions(SpaceOptions):
+    lams: Lams = "0,0.25,0.5,0.75,1"
+
+
+@dataclass(frozen=True)
+class _ClassifierOptions(ClassifierOptions):
+    repetitions: Repetitions = 5
+
+
+@with_option_sets
 def tune(
-    max_attack: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="S, how often a word is guessed.", rich_help_panel=_GOAL),
-    ] = None,
+    *,
+    max_attack: Annotated[float | None, _share(help="S, how often a word is guessed.")] = None,
     max_attack_on_watched: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="How often words on sensitive topics are recognised, on average.",
-            rich_help_panel=_GOAL,
-        ),
+        float | None, _share(help="How often words on sensitive topics are recognised, on average.")
     ] = None,
-    max_linkage: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE", help="How often a text is linked to its original.", rich_help_panel=_GOAL
-        ),
-    ] = None,
-    max_unchanged: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="How often a word stays, on average.",
-            rich_help_panel=_GOAL,
-        ),
-    ] = None,
+    max_linkage: Annotated[float | None, _share(help="How often a text is linked to its original.")] = None,
+    max_unchanged: Annotated[float | None, _share(help="How often a word stays, on average.")] = None,
     at_percentile: Annotated[
         float | None,
-        typer.Option(
-            metavar="P",
-            help="Judge this percentile over words, such as 95, in place of these two averages.",
-            rich_help_panel=_GOAL,
+        _goal(
+            metavar="P", help="Judge this percentile over words, such as 95, in place of these two averages."
         ),
     ] = None,
     max_exponent: Annotated[
-        float | None,
-        typer.Option(
-            metavar="E", help="ε·d to the ten words nearest in meaning, at the median.", rich_help_panel=_GOAL
-        ),
+        float | None, _goal(metavar="E", help="ε·d to the ten words nearest in meaning, at the median.")
     ] = None,
     min_accuracy: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Accuracy of a classifier, as a part of that on unperturbed text.",
-            rich_help_panel=_GOAL,
-        ),
+        float | None, _share(help="Accuracy of a classifier, as a part of that on unperturbed text.")
     ] = None,
     min_closeness: Annotated[
-        float | None,
-        typer.Option(
-            metavar="COSINE", help="Mean cosine of content words and answers.", rich_help_panel=_GOAL
-        ),
+        float | None, _goal(metavar="COSINE", help="Mean cosine of content words and answers.")
     ] = None,
-    embedding: Embeddings = None,
-    dims: SpaceDims = None,
-    mechanism: MechanismNames = None,
-    lams: Lams = "0,0.25,0.5,0.75,1",
-    answers: Answers = "nearest,closest",
+    compared: _SpaceOptions,
     epsilons: Annotated[
         str | None, typer.Option(metavar="E,E,…", help="Try these ε first (default: by what is guessed).")
     ] = None,
     draws: Draws = 5000,
-    data: DataFile = None,
-    text: Text = None,
-    label: Label = None,
-    test_file: TestFile = None,
-    split_column: SplitColumn = None,
-    format: FormatOption = None,
-    delimiter: Delimiter = None,
-    no_header: NoHeader = False,
-    no_quotes: NoQuotes = False,
-    classifier: Annotated[
-        ClassifierName, typer.Option(help="Which classifier.", rich_help_panel=TEXTS)
-    ] = "bow",
-    test: Annotated[
-        Literal["private", "clean"],
-        typer.Option(help="Which text the classifier is tested on.", rich_help_panel=TEXTS),
-    ] = "private",
-    repetitions: Annotated[
-        int, typer.Option(metavar="N", help="How many splits and draws.", rich_help_panel=TEXTS)
-    ] = 5,
-    linked: Linked = 2000,
+    labelled: LabelledOptions,
+    table: TableOptions,
+    learning: _ClassifierOptions,
     pad_to: Annotated[
-        int | None,
-        typer.Option(metavar="L", help="Pad texts to L words before linking.", rich_help_panel=TEXTS),
+        int | None, about_texts(metavar="L", help="Pad texts to L words before linking.")
     ] = None,
-    frequencies: Frequencies = None,
-    frequencies_are_public: FrequenciesArePublic = False,
+    attacker: AttackerOptions,
     out: Annotated[
         Path | None, typer.Option(help="Write the tables, the figure and an HTML page to this folder.")
     ] = None,
@@ -164,14 +105,9 @@ def tune(
     """
     check_folder(out)
     _check_file(save, force=force)
-    labelled = read_data(
-        data, text, label, test_file, split_column, (format, delimiter, no_header, no_quotes)
-    )
-    spaces = list_spaces(embedding, dims, DIMS)
-    cache = usable_cache(user_facts, no_cache)
-    with kept_when_stopped(cache), count_progress("tuning") as watch:
+    common = common_arguments(compared, labelled, table, learning, attacker, DIMS, to_release=True)
+    with resumable("tuning", user_facts, no_cache) as (cache, watch):
         result = find_setting(
-            spaces,
             max_attack=max_attack,
             max_attack_on_watched=max_attack_on_watched,
             max_linkage=max_linkage,
@@ -180,16 +116,8 @@ def tune(
             max_exponent=max_exponent,
             min_accuracy=min_accuracy,
             min_closeness=min_closeness,
-            mechanisms=all_mechanisms(mechanism, to_release=True),
-            lams=parse_numbers(lams, "lams"),
-            answers=list_answers(answers),
+            **common,
             epsilons=None if epsilons is None else parse_numbers(epsilons, "epsilons"),
-            prior=prior_of(frequencies, frequencies_are_public),
-            data=labelled,
-            classifier=classifier,
-            tested_on=test,
-            repetitions=repetitions,
-            linked=linked,
             pad_to=pad_to,
             draws=draws,
             device=chosen_device(device),

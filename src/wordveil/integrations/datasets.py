@@ -53,18 +53,13 @@ def perturb(
     ----------
     dataset : Dataset, DatasetDict, IterableDataset or IterableDatasetDict
         The data. What `load_dataset` has left in its own cache stays there: see docs/integrations.
-    perturber : Perturber
-        Makes the texts private.
-    text, keep : names of columns
-        Those to perturb, and those to keep as they are.
+    perturber, text, keep, prior
+        As in `wv.perturb_frame`.
     num_proc : int, optional
         Processes to use for a Dataset (default: this one only).
     cache_folder : path, optional
         Where to store a Dataset that does not fit into memory: a folder that only you can use. It is created
         if it does not exist.
-    prior : Prior, optional
-        How often words are used (default: in English). There is a PrivacyWarning if the setting protects
-        little.
 
     Examples
     --------

@@ -146,30 +146,19 @@ def make_component(
     pad_to: int | None,
 ) -> PrivateDocs:
     """Return the component of a configuration, a profile or a setting with ε; wrap the tokenizer of `nlp`."""
-    component = PrivateDocs(_perturber(profile, epsilon, lam, dims, mechanism, answer, embedding, pad_to))
+    policy = Policy(pad_to=pad_to)
+    if profile is not None:
+        perturber = Perturber.from_profile(profile, policy)
+    elif epsilon is None:
+        raise ParameterError("The component 'wordveil' needs a profile or an epsilon. Hint: config={…}.")
+    else:
+        vectors = load_embedding(embedding)
+        options: dict[str, Any] = {
+            key: value for key, value in (("lam", lam), ("answer", answer)) if value is not None
+        }
+        projected = vectors if dims is None else vectors.project(dims)
+        perturber = Perturber(make_mechanism(mechanism, projected, epsilon, **options), policy)
+    component = PrivateDocs(perturber)
     if not isinstance(nlp.tokenizer, _Undivided):
         nlp.tokenizer = _Undivided(nlp.tokenizer, nlp.vocab.lex_attr_getters)  # type: ignore[attr-defined]
     return component
-
-
-def _perturber(
-    profile: str | None,
-    epsilon: float | None,
-    lam: float | None,
-    dims: int | None,
-    mechanism: str,
-    answer: str | None,
-    embedding: str | None,
-    pad_to: int | None,
-) -> Perturber:
-    policy = Policy(pad_to=pad_to)
-    if profile is not None:
-        return Perturber.from_profile(profile, policy)
-    if epsilon is None:
-        raise ParameterError("The component 'wordveil' needs a profile or an epsilon. Hint: config={…}.")
-    vectors = load_embedding(embedding)
-    options: dict[str, Any] = {
-        key: value for key, value in (("lam", lam), ("answer", answer)) if value is not None
-    }
-    projected = vectors if dims is None else vectors.project(dims)
-    return Perturber(make_mechanism(mechanism, projected, epsilon, **options), policy)

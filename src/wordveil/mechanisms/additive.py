@@ -14,7 +14,7 @@ from wordveil.guarantee import MetricGuarantee
 from wordveil.mechanisms.answers import ANSWERS, AnswerName, PosteriorSearch, check_answer, units_of
 from wordveil.mechanisms.base import JSON, Mechanism
 from wordveil.mechanisms.channel import AdditiveChannel
-from wordveil.mechanisms.options import Option
+from wordveil.mechanisms.options import Option, fraction_option
 from wordveil.mechanisms.places import allowed_search_of, places_of, search_of
 from wordveil.metric import Metric
 from wordveil.nearest import NearestSearch
@@ -83,13 +83,10 @@ class Mahalanobis(Mechanism):
 
     name: ClassVar = "mahalanobis"
     options: ClassVar[tuple[Option, ...]] = (
-        Option(
+        fraction_option(
             "lam",
-            float,
             "λ, how far the noise follows the shape of the vectors; 0 is the Laplace mechanism",
             default=1.0,
-            low=0.0,
-            high=1.0,
         ),
         _ANSWER,
     )
@@ -194,8 +191,7 @@ class Mahalanobis(Mechanism):
     @cached_property
     def guarantee(self) -> MetricGuarantee:
         """What is promised, in numbers and in sentences."""
-        self.embedding.verify()
-        return MetricGuarantee(self.epsilon, self.metric, self.embedding)
+        return MetricGuarantee(self.epsilon, self.metric, self._verified)
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

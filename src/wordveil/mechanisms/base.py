@@ -70,6 +70,12 @@ class Mechanism(ABC):
     def guarantee(self) -> Guarantee:
         """What is promised, in numbers and in sentences."""
 
+    @property
+    def _verified(self) -> Embedding:
+        """The vectors, compared with their fingerprint: nothing is promised about others."""
+        self.embedding.verify()
+        return self.embedding
+
     @abstractmethod
     def parameters(self) -> dict[str, JSON]:
         """Return everything that changes an answer, except the vectors: numbers, strings, lists and dicts.

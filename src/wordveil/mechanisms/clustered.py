@@ -3,7 +3,7 @@
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.base import JSON
 from wordveil.mechanisms.clustered_channel import ClusteredChannel
 from wordveil.mechanisms.clustered_guarantee import ClusteredGuarantee, WithinGuarantee
-from wordveil.mechanisms.options import Option
+from wordveil.mechanisms.options import Option, fraction_option
 from wordveil.mechanisms.placed import PlacedMechanism
 from wordveil.mechanisms.places import places_of, search_of
 from wordveil.mechanisms.regions import Regions, regions_of
@@ -69,13 +69,8 @@ class Clustered(PlacedMechanism):
 
     name: ClassVar = "clustered"
     options: ClassVar[tuple[Option, ...]] = (
-        Option(
-            "lam",
-            float,
-            "λ, how far the noise follows the shape of a region; 0 is spherical",
-            default=0.5,
-            low=0.0,
-            high=1.0,
+        fraction_option(
+            "lam", "λ, how far the noise follows the shape of a region; 0 is spherical", default=0.5
         ),
         Option("regions", int, "how many regions the vocabulary has", default=16, low=1, high=_MOST_REGIONS),
         Option(
@@ -122,20 +117,9 @@ class Clustered(PlacedMechanism):
                 stacklevel=4,
             )
 
-    def __getstate__(self) -> dict[str, Any]:
-        # The regions as numbers: on another machine, k-means may round differently.
-        return super().__getstate__() | {"shapes": self.shapes}
-
     def parameters(self) -> dict[str, JSON]:
         """Return ε, λ, the regions with their fingerprint, the share, and whether the region is shown."""
-        return {
-            "epsilon": self.epsilon,
-            "lam": self.lam,
-            "regions": self.regions,
-            "share": self.share,
-            "unsafe_within": self.unsafe_within,
-            "regions_fingerprint": self.shapes.fingerprint,
-        }
+        return self._values_of_options() | {"regions_fingerprint": self.shapes.fingerprint}
 
     @property
     def noise_epsilon(self) -> float:
@@ -145,10 +129,9 @@ class Clustered(PlacedMechanism):
     @cached_property
     def guarantee(self) -> Guarantee:
         """What is promised, in numbers and in sentences."""
-        self.embedding.verify()
         if self.unsafe_within:
-            return WithinGuarantee(self.epsilon, self.shapes, self.embedding)
-        return ClusteredGuarantee(self.epsilon, self.share, self.shapes, self.embedding, self.lam)
+            return WithinGuarantee(self.epsilon, self.shapes, self._verified)
+        return ClusteredGuarantee(self.epsilon, self.share, self.shapes, self._verified, self.lam)
 
     @cached_property
     def log_regions(self) -> Floats:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -124,24 +124,14 @@ class CusText(PlacedMechanism):
         object.__setattr__(self, "k", count)
         object.__setattr__(self, "members", word_groups_of(self.embedding, self.metric, self._white, count))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return super().__getstate__() | {"members": self.members}
-
     def parameters(self) -> dict[str, JSON]:
         """Return ε, λ, k and the fingerprint of the groups."""
-        return {
-            "epsilon": self.epsilon,
-            "lam": self.lam,
-            "k": self.k,
-            _UNSAFE: True,
-            "groups_fingerprint": self.members.fingerprint,
-        }
+        return self._values_of_options() | {"groups_fingerprint": self.members.fingerprint}
 
     @cached_property
     def guarantee(self) -> CusTextGuarantee:
         """What is promised, in numbers and in sentences."""
-        self.embedding.verify()
-        return CusTextGuarantee(self.epsilon, self.members, self.embedding)
+        return CusTextGuarantee(self.epsilon, self.members, self._verified)
 
     @cached_property
     def log_table(self) -> Floats:

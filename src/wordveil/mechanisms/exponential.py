@@ -29,10 +29,8 @@ class Exponential(PlacedMechanism):
 
     Parameters
     ----------
-    embedding : Embedding
-        Public words and vectors, fixed before the private text is read.
-    epsilon : float
-        ε, finite and positive, per unit of distance: smaller is more private. It has no default.
+    embedding, epsilon
+        As in `Mahalanobis`.
     lam : float
         λ in [0, 1] of the distance: 0, as in SanText, is Euclidean.
 
@@ -59,8 +57,7 @@ class Exponential(PlacedMechanism):
     @cached_property
     def guarantee(self) -> MetricGuarantee:
         """What is promised, in numbers and in sentences."""
-        self.embedding.verify()
-        return MetricGuarantee(self.epsilon, self.metric, self.embedding)
+        return MetricGuarantee(self.epsilon, self.metric, self._verified)
 
     @property
     def law(self) -> ExponentialLaw:

@@ -14,14 +14,13 @@ long a draw takes depends on the word.
 """
 
 import math
-import threading
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.mechanisms.slices import in_slices
 from wordveil.mechanisms.white import White
-from wordveil.nearest.threads import in_threads
 from wordveil.randomness import Stream
 
 __all__ = ["ExponentialLaw", "LogNormalisers"]
@@ -120,19 +119,12 @@ class ExponentialLaw:
     def _accepted(self, ids: Ints, words: Ints, lows: Floats, limits: Floats) -> Ints:
         """Return which proposals are accepted."""
         accepted = np.empty(len(ids), np.bool_)
-        starts, turn = iter(range(0, len(ids), _SLICE)), threading.Lock()
 
-        def work() -> bool:
-            with turn:
-                start = next(starts, None)
-            if start is None:
-                return False
-            part = slice(start, start + _SLICE)
+        def accept(part: slice) -> None:
             distances = np.minimum(self.white.distances(ids[part], words[part]), self.reach)
             accepted[part] = self.rate * (distances - lows[part]) <= limits[part]
-            return True
 
-        in_threads(work, -(-len(ids) // _SLICE))
+        in_slices(len(ids), _SLICE, accept)
         accepted |= ids == words
         return np.flatnonzero(accepted)
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from wordveil.errors import ParameterError, check_real, parameter_error
 
-__all__ = ["REQUIRED", "Option"]
+__all__ = ["REQUIRED", "Option", "fraction_option"]
 
 
 class _Required:
@@ -105,3 +105,8 @@ class Option:
 
     def _error(self, value: object, owner: str) -> ParameterError:
         return parameter_error(self.name, owner, self.must, value)
+
+
+def fraction_option(name: str, help: str, default: float) -> Option:
+    """Return an option with a value in [0, 1]."""
+    return Option(name, float, help, default=default, low=0.0, high=1.0)

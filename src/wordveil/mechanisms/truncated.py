@@ -92,12 +92,8 @@ class TruncatedExponential(Exponential):
 
     Parameters
     ----------
-    embedding : Embedding
-        Public words and vectors, fixed before the private text is read.
-    epsilon : float
-        ε, finite and positive, per unit of distance: smaller is more private. It has no default.
-    lam : float
-        λ in [0, 1] of the distance: 0 is Euclidean.
+    embedding, epsilon, lam
+        As in `Exponential`.
     beta : float
         β: how likely an answer further away than γ may be.
 
@@ -147,8 +143,7 @@ class TruncatedExponential(Exponential):
     @cached_property
     def guarantee(self) -> TruncatedGuarantee:
         """What is promised, in numbers and in sentences."""
-        self.embedding.verify()
-        return TruncatedGuarantee(self.epsilon, self.metric, self.embedding, self.gamma)
+        return TruncatedGuarantee(self.epsilon, self.metric, self._verified, self.gamma)
 
     @property
     def law(self) -> ExponentialLaw:

@@ -1,6 +1,5 @@
 """The Vickrey mechanism: noise on the vector of a word, and a choice between the two words nearest to it."""
 
-import threading
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Final
@@ -13,9 +12,9 @@ from wordveil.errors import check_real
 from wordveil.mechanisms.additive import Mahalanobis
 from wordveil.mechanisms.base import JSON
 from wordveil.mechanisms.channel import AdditiveChannel
-from wordveil.mechanisms.options import Option
+from wordveil.mechanisms.options import Option, fraction_option
 from wordveil.mechanisms.placed import LAM
-from wordveil.nearest.threads import in_threads
+from wordveil.mechanisms.slices import draw_in_slices
 from wordveil.nearest.two import TableOfTwo, TwoNearest
 from wordveil.randomness import Stream
 from wordveil.shared import PerEmbedding
@@ -40,10 +39,8 @@ class Vickrey(Mahalanobis):
 
     Parameters
     ----------
-    embedding : Embedding
-        Public words and vectors, fixed before the private text is read.
-    epsilon : float
-        ε, finite and positive, per unit of distance: smaller is more private. It has no default.
+    embedding, epsilon
+        As in `Mahalanobis`.
     lam : float
         λ in [0, 1] of the noise: 0 is Euclidean, 1 is Mahalanobis.
     t : float
@@ -60,13 +57,10 @@ class Vickrey(Mahalanobis):
     name: ClassVar = "vickrey"
     options: ClassVar[tuple[Option, ...]] = (
         LAM,
-        Option(
+        fraction_option(
             "t",
-            float,
             "0 answers the nearest word, 1 the second, between them one of the two by their distances",
             default=0.5,
-            low=0.0,
-            high=1.0,
         ),
     )
     paper: ClassVar = (
@@ -104,24 +98,20 @@ class Vickrey(Mahalanobis):
 
     def _perturb(self, ids: NDArray[np.int64], stream: Stream) -> NDArray[np.int64]:
         answers = np.empty(len(ids), np.int64)
-        starts, turn = iter(range(0, len(ids), _BLOCK)), threading.Lock()
 
-        def work() -> bool:
-            with turn:
-                start = next(starts, None)
-                if start is None:
-                    return False
-                block = slice(start, start + _BLOCK)
-                points = self._noisy_points(ids[block], stream)
-                uniforms = stream.uniforms((len(points),))
-            answers[block] = self._chosen(points, uniforms)
-            return True
+        def draw(block: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            points = self._noisy_points(ids[block], stream)
+            return points, stream.uniforms((len(points),))
+
+        def answer(block: slice, drawn: tuple[NDArray[np.float64], NDArray[np.float64]]) -> None:
+            answers[block] = self._chosen(*drawn)
 
         if len(ids) <= _BLOCK:
-            work()
+            everything = slice(len(ids))
+            answer(everything, draw(everything))
             return answers
         self._two.find(self._places[:1])  # prepared once, not by each thread
-        in_threads(work, -(-len(ids) // _BLOCK))
+        draw_in_slices(len(ids), _BLOCK, draw, answer)
         return answers
 
     def channel(self) -> "VickreyChannel":

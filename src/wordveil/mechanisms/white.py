@@ -1,6 +1,5 @@
 """The words where a metric is Euclidean, and how far each is from its nearest other word."""
 
-import threading
 from functools import cached_property
 from typing import Final
 
@@ -10,10 +9,10 @@ from numpy.typing import NDArray
 from wordveil.embedding import Embedding
 from wordveil.embedding.arrays import locked
 from wordveil.mechanisms.places import places_of
+from wordveil.mechanisms.slices import in_slices
 from wordveil.metric import Metric
 from wordveil.nearest import AutomaticSearch
 from wordveil.nearest.search import canonical_distances, in_pairs
-from wordveil.nearest.threads import in_threads
 from wordveil.nearest.two import TableOfTwo, TwoNearest
 from wordveil.shared import PerEmbedding
 
@@ -75,22 +74,16 @@ class White:
     def _measure(self, ids: Ints) -> None:
         # Without a lock, which a fork could inherit: threads that measure one word write the same number.
         two = TwoNearest(self._search.prepare(len(ids)), self._table)
-        starts, turn = iter(range(0, len(ids), _BLOCK)), threading.Lock()
 
-        def work() -> bool:
-            with turn:
-                start = next(starts, None)
-            if start is None:
-                return False
-            block = ids[start : start + _BLOCK]
+        def measure(part: slice) -> None:
+            block = ids[part]
             result = two.find(self.places[block])
             # The nearest word is the word itself, unless a word with a lower index has the same place.
             self._nearest_other[block] = np.where(
                 result.first == block, result.second_distance, result.distance
             )
-            return True
 
-        in_threads(work, -(-len(ids) // _BLOCK))
+        in_slices(len(ids), _BLOCK, measure)
 
 
 def white_of(embedding: Embedding, metric: Metric) -> White:

@@ -19,8 +19,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.mechanisms.slices import in_slices
 from wordveil.mechanisms.white import White
+from wordveil.nearest.threads import in_slices
 from wordveil.randomness import Stream
 
 __all__ = ["ExponentialLaw", "LogNormalisers"]

@@ -14,7 +14,7 @@ from wordveil.mechanisms.base import JSON
 from wordveil.mechanisms.channel import AdditiveChannel
 from wordveil.mechanisms.options import Option, fraction_option
 from wordveil.mechanisms.placed import LAM
-from wordveil.mechanisms.slices import draw_in_slices
+from wordveil.nearest.threads import draw_in_slices
 from wordveil.nearest.two import TableOfTwo, TwoNearest
 from wordveil.randomness import Stream
 from wordveil.shared import PerEmbedding

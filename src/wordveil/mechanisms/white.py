@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from wordveil.embedding import Embedding
 from wordveil.embedding.arrays import locked
 from wordveil.mechanisms.places import places_of
-from wordveil.mechanisms.slices import in_slices
 from wordveil.metric import Metric
 from wordveil.nearest import AutomaticSearch
 from wordveil.nearest.search import canonical_distances, in_pairs
+from wordveil.nearest.threads import in_slices
 from wordveil.nearest.two import TableOfTwo, TwoNearest
 from wordveil.shared import PerEmbedding
 

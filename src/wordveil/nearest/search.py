@@ -5,7 +5,6 @@ its tolerance covers its own rounding and that of the canonical distance. The re
 here.
 """
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import ClassVar, Final, TypeVar
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import ParameterError
-from wordveil.nearest.threads import in_threads, threads_here
+from wordveil.nearest.threads import draw_in_slices, threads_here
 
 __all__ = [
     "NearestSearch",
@@ -128,19 +127,11 @@ class NearestSearch(ABC):
         if count <= size:
             return self._find(*self._checked(make_points(slice(0, count))))
         answers = np.empty(count, dtype=np.int64)
-        starts, turn = iter(range(0, count, size)), threading.Lock()
 
-        def work() -> bool:
-            with turn:
-                start = next(starts, None)
-                if start is None:
-                    return False
-                block = slice(start, min(start + size, count))
-                points = make_points(block)
+        def work(block: slice, points: NDArray[np.float64]) -> None:
             answers[block] = self._find(*self._checked(points))
-            return True
 
-        in_threads(work, -(-count // size) if self.threaded else 1)
+        draw_in_slices(count, size, make_points, work, threads=None if self.threaded else 1)
         return answers
 
     def _share(self, count: int, size: int) -> int:

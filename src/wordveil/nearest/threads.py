@@ -4,12 +4,23 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["Scratch", "all_cores", "in_threads", "join_all", "one_thread", "threads_here"]
+__all__ = [
+    "Scratch",
+    "all_cores",
+    "draw_in_slices",
+    "in_slices",
+    "in_threads",
+    "join_all",
+    "one_thread",
+    "threads_here",
+]
+
+_Drawn = TypeVar("_Drawn")
 
 _this_thread = threading.local()
 
@@ -121,3 +132,47 @@ def join_all(threads: Iterable[threading.Thread]) -> None:
                 interrupt = error
     if interrupt is not None:
         raise interrupt
+
+
+def draw_in_slices(
+    count: int,
+    size: int,
+    draw: Callable[[slice], _Drawn],
+    work: Callable[[slice, _Drawn], None],
+    threads: int | None = None,
+) -> None:
+    """Call `work(part, draw(part))` for each `size` of `count` rows, in threads (default: one per core).
+
+    Only one thread draws at a time, and the parts are drawn in order, so a stream gives each its own numbers.
+
+    Examples
+    --------
+    >>> names = [""] * 5
+    >>> def work(part: slice, number: int) -> None:
+    ...     names[part] = [f"part {number}"] * len(names[part])
+    >>> numbers = iter(range(3))
+    >>> draw_in_slices(5, 2, lambda _: next(numbers), work)
+    >>> names
+    ['part 0', 'part 0', 'part 1', 'part 1', 'part 2']
+    """
+
+    def drawn_parts() -> Iterator[tuple[slice, _Drawn]]:
+        for start in range(0, count, size):
+            part = slice(start, min(start + size, count))
+            yield part, draw(part)
+
+    parts, turn = drawn_parts(), threading.Lock()
+
+    def work_on_next() -> bool:
+        with turn:
+            drawn = next(parts, None)
+        if drawn is not None:
+            work(*drawn)
+        return drawn is not None
+
+    in_threads(work_on_next, threads or -(-count // size))
+
+
+def in_slices(count: int, size: int, work: Callable[[slice], None]) -> None:
+    """Call `work(part)` for each `size` of `count` rows, in threads."""
+    draw_in_slices(count, size, lambda _: None, lambda part, _: work(part))

@@ -19,6 +19,7 @@ import numpy as np
 import wordveil as wv
 
 __all__ = [
+    "DRAWN_KEYS",
     "LOCAL_HOSTS",
     "OFFLINE",
     "SECRET",
@@ -75,6 +76,9 @@ OFFLINE = {
     "TOKENIZERS_PARALLELISM": "false",
 }
 """No telemetry and no network, for every library of this folder."""
+
+DRAWN_KEYS: list[bytes] = []
+"""The keys that this process has drawn; the fixture `_keys` records them."""
 
 LOCAL_HOSTS = (None, "localhost", "127.0.0.1", "::1", "0.0.0.0")
 """What may be looked up, besides the name of this machine."""
@@ -220,7 +224,11 @@ def check_distinct(answers: Iterable[str], texts: Sequence[str] = (TEXT,)) -> No
 
 
 def check_pickle(data: bytes, most_bytes: int = 100_000) -> None:
-    """Fail if a pickle refers to keys or streams, has the secret, or is so large that it has vectors."""
+    """Fail if a pickle has or refers to keys or streams, has the secret, or is so large that it has vectors.
+
+    It knows the keys that this process has drawn in tests of this folder.
+    """
+    assert not [key for key in DRAWN_KEYS if key in data]
     strings = [argument for _, argument, _ in pickletools.genops(data) if isinstance(argument, str)]
     assert any("wordveil" in string for string in strings)
     assert not [string for string in strings if "wordveil.randomness" in string or "randomgen" in string]

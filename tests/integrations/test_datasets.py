@@ -1,6 +1,7 @@
 """Hugging Face datasets: what its caches, fingerprints and epochs would reveal."""
 
 import pickle
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,17 @@ def test_what_is_sent_to_processes_has_no_key(perturber: wv.Perturber) -> None:
     check_pickle(pickle.dumps(wv.integrations.datasets._Perturb(perturber, ["message"])))
 
 
+def test_a_file_of_the_same_name_is_not_loaded(
+    data: hf.Dataset, perturber: wv.Perturber, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names are random; should one come up again, the noise of the earlier call must not."""
+    monkeypatch.setattr("wordveil.integrations.datasets.secrets.token_hex", lambda count: "00" * count)
+    options: dict[str, Any] = {"perturber": perturber, "text": "message", "cache_folder": tmp_path / "own"}
+    calls = [wv.datasets.perturb(data, **options)["message"][:5] for _ in range(2)]
+    assert len([*(tmp_path / "own").iterdir()]) == 1
+    check_distinct([text for call in calls for text in call])
+
+
 SCRIPT = """
 import datasets as hf
 source = hf.load_dataset("csv", data_files={"train": "in.csv"}, split="train", cache_dir="raw")
@@ -200,8 +212,9 @@ def test_nothing_that_is_written_has_the_texts(cache_folder: str, watched: Path)
     assert {"one.parquet", "two.parquet", "dataset_info.json"} <= names
     check_no_keys(watched, least=3)
     if cache_folder:
-        assert [*(watched / cache_folder).glob("*.arrow")]
-        assert (watched / cache_folder).stat().st_mode & 0o777 == 0o700
+        folder = watched / cache_folder
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert {stat.S_IMODE(path.stat().st_mode) for path in folder.glob("[!c]*.arrow")} == {0o600}
 
 
 def test_what_the_library_does_by_itself(watched: Path) -> None:

@@ -15,26 +15,25 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from benchmarks.planted import MISTAKES, Mistake
 
 ROOT = Path(__file__).parent.parent
 COPIED = ("src", "tests", "examples", "docs", "conftest.py", "pyproject.toml", "README.md")
 SECONDS = 600  # for the tests of one mistake
-PYTEST = ("-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider")
+Result = TypeVar("Result")
 
 
 class TestRun(NamedTuple):
     """What pytest has reported: the names of the tests that ran, and why some of them failed."""
 
-    code: int
     names: set[str]
     failures: dict[str, str]
-    skipped: set[str]
     output: str
 
 
@@ -46,7 +45,6 @@ class Verdict(NamedTuple):
     """Why each test that noticed it has failed."""
     survived: list[str]
     """Tests that did not notice it."""
-    seconds: float
 
 
 def main() -> None:
@@ -61,56 +59,55 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="traps") as name:
         original = Path(name, "original")
         copy_tree(ROOT, original)
-        for environment in sorted({mistake.environment for mistake in mistakes}):
-            check_unchanged(
-                original, environment, [mistake for mistake in mistakes if mistake.environment == environment]
-            )
-        print(f"All tests pass without mistakes ({time.monotonic() - start:.0f} s).", flush=True)
-        verdicts = [*planted_one_by_one(mistakes, original, args.jobs)]
+        for mistake in mistakes:
+            mistake.applied((original / mistake.file).read_text(encoding="utf-8"))
+        selections = {(mistake.environment, mistake.tests): mistake for mistake in mistakes}
+        in_turn(partial(check_unchanged, original=original), [*selections.values()], args.jobs)
+        print(f"Without a mistake, all tests pass ({time.monotonic() - start:.0f} s).", flush=True)
+        verdicts = in_turn(partial(plant, original=original), mistakes, args.jobs)
     survivors = sum(bool(verdict.survived) for verdict in verdicts)
     print(f"{len(verdicts) - survivors} killed, {survivors} survived, in {time.monotonic() - start:.0f} s.")
     sys.exit(1 if survivors else 0)
 
 
-def planted_one_by_one(mistakes: list[Mistake], original: Path, jobs: int) -> list[Verdict]:
-    """Plant each mistake in a copy of its own, some at the same time, and print each verdict."""
-    together = [mistake for mistake in mistakes if not mistake.is_alone]
-    alone = [mistake for mistake in mistakes if mistake.is_alone]
-    planted = partial(plant, original=original)
+def in_turn(function: Callable[[Mistake], Result], mistakes: list[Mistake], jobs: int) -> list[Result]:
+    """Call a function for each mistake, for some of them at the same time."""
     with ThreadPoolExecutor(jobs) as pool:
-        verdicts = [show(verdict) for verdict in pool.map(planted, together)]
-    return verdicts + [show(planted(mistake)) for mistake in alone]
+        results = [*pool.map(function, [mistake for mistake in mistakes if not mistake.is_alone])]
+    return results + [function(mistake) for mistake in mistakes if mistake.is_alone]
+
+
+def check_unchanged(mistake: Mistake, original: Path, environments: Path = ROOT) -> None:
+    """Stop unless the tests of a mistake run and pass without it, also if they run alone."""
+    python = environments / mistake.environment / "bin" / "python"
+    check_imports(original, python)
+    run = run_tests(original, python, mistake.tests)
+    missing = [test for test in mistake.tests if not any(matches(test, name) for name in run.names)]
+    if run.failures or missing:
+        sys.exit(f"{run.output}\nThese tests must pass without a mistake: {[*run.failures, *missing]}")
 
 
 def plant(mistake: Mistake, original: Path, environments: Path = ROOT) -> Verdict:
-    """Run the tests of a mistake in a copy that has it."""
+    """Run the tests of a mistake in a copy that has it, and print which of them have noticed it."""
     start = time.monotonic()
+    python = environments / mistake.environment / "bin" / "python"
     with tempfile.TemporaryDirectory(prefix="planted", dir=original.parent) as name:
         copy = Path(name, "tree")
         copy_tree(original, copy)
         path = copy / mistake.file
         path.write_text(mistake.applied(path.read_text(encoding="utf-8")), encoding="utf-8")
         for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):
-            compiled.unlink()  # of a file of the same size and age
-        python = environments / mistake.environment / "bin" / "python"
+            compiled.unlink()  # it may be of a file of the same size and age
         check_imports(copy, python, mistake.file)
         run = run_tests(copy, python, mistake.tests)
     reasons = {test: reason for test in mistake.tests if (reason := reason_of(test, run.failures))}
     survived = [test for test in mistake.tests if test not in reasons]
-    return Verdict(mistake, reasons, survived, time.monotonic() - start)
-
-
-def check_unchanged(original: Path, environment: str, mistakes: list[Mistake]) -> None:
-    """Stop unless each mistake can be planted, and all tests run and pass without it."""
-    python = ROOT / environment / "bin" / "python"
-    for mistake in mistakes:
-        mistake.applied((original / mistake.file).read_text(encoding="utf-8"))
-    check_imports(original, python)
-    tests = sorted({test for mistake in mistakes for test in mistake.tests})
-    run = run_tests(original, python, tests)
-    missing = [test for test in tests if not any(matches(test, name) for name in run.names - run.skipped)]
-    if run.code != 0 or missing:
-        sys.exit(f"{run.output}\nThese tests must pass without mistakes. Not run: {missing}")
+    seconds = time.monotonic() - start
+    lines = [f"{'SURVIVED' if survived else 'killed  '} {mistake.trap} ({seconds:.0f} s)"]
+    lines += [f"    {test.partition('::')[2]}: {reason[:100]}" for test, reason in reasons.items()]
+    lines += [f"    PASSES: {test}" for test in survived]
+    print("\n".join(lines), flush=True)
+    return Verdict(mistake, reasons, survived)
 
 
 def copy_tree(source: Path, target: Path) -> None:
@@ -125,9 +122,10 @@ def copy_tree(source: Path, target: Path) -> None:
 
 
 def environment_of(copy: Path) -> dict[str, str]:
-    """Return the variables with which Python imports the copy, and not what is installed."""
+    """Return the variables with which Python imports the copy, and pytest no plugins, which take seconds."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return {**os.environ, **threads, "PYTHONPATH": f"{copy / 'src'}{os.pathsep}{copy}"}
+    path = f"{copy / 'src'}{os.pathsep}{copy}"
+    return {**os.environ, **threads, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
 def check_imports(copy: Path, python: Path, file: str = "src/wordveil/__init__.py") -> None:
@@ -147,34 +145,35 @@ def check_imports(copy: Path, python: Path, file: str = "src/wordveil/__init__.p
         sys.exit(f"{file}: the copy with the mistake is not what is imported.\n{done.stdout}{done.stderr}")
 
 
-def run_tests(copy: Path, python: Path, tests: tuple[str, ...] | list[str]) -> TestRun:
+def run_tests(copy: Path, python: Path, tests: tuple[str, ...]) -> TestRun:
     """Run tests in a copy; stop if pytest itself fails, so that a typing error kills nothing."""
-    report = copy / "report.xml"
-    done = subprocess.run(
-        [python, *PYTEST, f"--junitxml={report}", *tests],
-        cwd=copy,
-        env=environment_of(copy),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-        text=True,
-        timeout=SECONDS,
-    )
-    if done.returncode not in (0, 1):
-        sys.exit(f"{done.stdout}\npytest could not run {tests}.")
-    names, failures, skipped = set(), {}, set()
-    for case in ET.parse(report).iter("testcase"):
+    with tempfile.TemporaryDirectory(prefix="report") as name:
+        report = Path(name, "report.xml")
+        done = subprocess.run(
+            [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *tests],
+            cwd=copy,
+            env=environment_of(copy),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+            text=True,
+            timeout=SECONDS,
+        )
+        if done.returncode not in (0, 1):
+            sys.exit(f"{done.stdout}\npytest could not run {tests}.")
+        cases = [*ET.parse(report).iter("testcase")]
+    names, failures = set(), {}
+    for case in cases:
         name = f"{case.get('classname')}::{case.get('name')}"
-        names.add(name)
         for outcome in case:
             if outcome.tag in ("failure", "error"):
-                failures[name] = last_line(outcome.get("message", ""))
-            elif outcome.tag == "skipped":
-                skipped.add(name)
-    return TestRun(done.returncode, names, failures, skipped, done.stdout)
+                failures[name] = reason_in(outcome.get("message", ""))
+        if case.find("skipped") is None:
+            names.add(name)
+    return TestRun(names, failures, done.stdout)
 
 
-def last_line(message: str) -> str:
+def reason_in(message: str) -> str:
     """Return the line that says what has failed, also if it is the error of another process."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     is_traceback = any(line.startswith("Traceback") for line in lines)
@@ -191,18 +190,6 @@ def matches(test: str, name: str) -> bool:
 def reason_of(test: str, failures: dict[str, str]) -> str:
     """Return why a test failed, or an empty text if it did not."""
     return next((reason for name, reason in failures.items() if matches(test, name)), "")
-
-
-def show(verdict: Verdict) -> Verdict:
-    """Print a verdict as soon as it is known."""
-    print(
-        f"{'SURVIVED' if verdict.survived else 'killed  '} {verdict.mistake.trap} ({verdict.seconds:.0f} s)"
-    )
-    for test, reason in verdict.reasons.items():
-        print(f"             {test.partition('::')[2]}: {reason[:100]}")
-    for test in verdict.survived:
-        print(f"    NOT BY   {test}", flush=True)
-    return verdict
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ must pass without it, and each of them must fail with it: otherwise it has survi
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -175,9 +176,9 @@ def run_tests(copy: Path, python: Path, tests: tuple[str, ...]) -> TestRun:
 
 def reason_in(message: str) -> str:
     """Return the line that says what has failed, also if it is the error of another process."""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    is_traceback = any(line.startswith("Traceback") for line in lines)
-    return (lines[-1] if is_traceback else lines[0]) if lines else "failed"
+    lines = [line.strip() for line in message.splitlines()]
+    errors = [line for line in lines if re.match(r"[\w.]*(Error|Failed|Warning)\b", line)]
+    return (errors or lines or ["failed"])[-1 if errors else 0]
 
 
 def matches(test: str, name: str) -> bool:

@@ -107,7 +107,7 @@ MISTAKES: Final = (
     Mistake(
         "datasets: a DatasetDict comes back as a dict, without its manifest",
         _FILE,
-        {"return type(dataset)(private) if isinstance(dataset, Mapping) else private": "return private"},
+        {"return type(dataset)(private) if": "return private if"},
         (f"{_TESTS}::test_all_parts_of_a_dict",),
     ),
     Mistake(

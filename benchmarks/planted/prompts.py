@@ -98,9 +98,7 @@ MISTAKES: Final = (
     Mistake(
         "PromptGuard: results of tools are sent without a warning",
         _FILE,
-        {
-            "        if role in _RESULTS:\n            warnings.warn(": "        if role in _RESULTS:\n            str("
-        },
+        {"            warnings.warn(": "            (lambda *_, **__: None)("},
         (f"{_TESTS}::test_results_of_tools_are_sent_with_a_warning_or_perturbed",),
     ),
     Mistake(

@@ -114,6 +114,12 @@ MISTAKES: Final = (
         ),
     ),
     Mistake(
+        "pickles: other vectors of that name are taken",
+        "src/wordveil/embedding/catalog.py",
+        {"    if embedding.fingerprint != fingerprint:": "    if False:"},
+        ("tests/mechanisms/test_pickles.py::test_other_vectors_of_that_name",),
+    ),
+    Mistake(
         "Arrow: metadata of a table passes",
         "src/wordveil/runs/perturb_frame.py",
         {"return native.cast(bare_schema(native.schema))": "return native"},

@@ -109,7 +109,7 @@ MISTAKES: Final = (
             ),
             "thread_stream())": "_stream)",
         },
-        (f"{_TESTS}::test_processes_draw_different_noise", f"{_TESTS}::test_a_search_writes_nothing"),
+        (f"{_TESTS}::test_processes_draw_different_noise",),
     ),
     Mistake(
         "scikit-learn: a cached pipeline runs",

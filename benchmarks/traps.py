@@ -1,7 +1,7 @@
 """Take out every protection of the integrations, one at a time: the tests named for it must then fail.
 
     make verify-traps
-    python -m benchmarks.traps --only spaCy     # those whose name contains a text
+    python -m benchmarks.traps --only spaCy Dask     # those whose name contains one of these
 
 The mistakes are listed in benchmarks/planted. Each is planted in a copy of the tree. The tests named for it
 must pass without it, and each of them must fail with it: otherwise it has survived, and a test is too weak.
@@ -50,10 +50,12 @@ class Verdict(NamedTuple):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--only", default="", help="plant only mistakes whose name contains this")
+    parser.add_argument(
+        "--only", nargs="+", default=[""], help="plant only mistakes whose name contains one of these"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="mistakes at a time (default: 2)")
     args = parser.parse_args()
-    mistakes = [mistake for mistake in MISTAKES if args.only.lower() in mistake.trap.lower()]
+    mistakes = [mistake for mistake in MISTAKES if any(text in mistake.trap for text in args.only)]
     if not mistakes:
         parser.error("No mistake has such a name.")
     start = time.monotonic()

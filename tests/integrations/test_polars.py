@@ -86,7 +86,7 @@ def test_categories_are_drawn_by_row(frame: pl.LazyFrame, perturber: wv.Perturbe
     categories = frame.select(pl.col("message").cast(pl.Categorical).wordveil.perturb(perturber))  # type: ignore[attr-defined]
     result = categories.collect()
     check_distinct(result["message"][:5])
-    assert result.schema == {"message": pl.String}
+    assert categories.collect_schema() == result.schema == {"message": pl.String}
 
 
 def test_a_literal_is_drawn_a_few_times(perturber: wv.Perturber) -> None:

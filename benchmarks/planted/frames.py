@@ -32,10 +32,10 @@ MISTAKES: Final = (
         (f"{_POLARS_TESTS}::test_padding_covers_nulls",),
     ),
     Mistake(
-        "Polars: a lazy query does not know its type",
+        "Polars: a lazy query is drawn once more to know its type",
         _POLARS,
         {"return_dtype=pl.String, ": ""},
-        (f"{_POLARS_TESTS}::test_categories_are_drawn_by_row",),
+        (f"{_POLARS_TESTS}::test_nothing_is_drawn_to_know_the_type_of_a_lazy_query",),
     ),
     Mistake(
         "Polars: a query is computed when it is written, and repeats its noise",

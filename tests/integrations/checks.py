@@ -85,7 +85,8 @@ LOCAL_HOSTS = (None, "localhost", "127.0.0.1", "::1", "0.0.0.0")
 
 # Python runs it at its start: every process that a script starts, by whatever means, writes the keys that
 # wordveil draws there to a file beside the watched folder. Other secrets, such as Ray's own, are none of them.
-# To another such file it writes the names of machines that are looked up, which fails.
+# To another such file it writes the names of machines that are looked up, which fails. No key is renewed because
+# time has passed: on a busy machine that would hide that processes share one.
 _SITE = f"""
 import os, secrets, socket, types
 look_up = socket.getaddrinfo
@@ -111,6 +112,7 @@ def recorded(count):
         file.write(key.hex() + chr(10))
     return key
 wordveil.randomness.secrets = types.SimpleNamespace(token_bytes=recorded)
+wordveil.randomness._SECONDS_PER_KEY = float("inf")
 """
 
 _PREAMBLE = """

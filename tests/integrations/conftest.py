@@ -40,12 +40,16 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Record the keys that wordveil draws, so that `check_pickle` can look for them."""
+    """Record the keys that wordveil draws, so that `check_pickle` can look for them.
+
+    No key is renewed because time has passed: on a busy machine that would hide that processes share one.
+    """
 
     def recorded(count: int) -> bytes:
         DRAWN_KEYS.append(secrets.token_bytes(count))
         return DRAWN_KEYS[-1]
 
+    monkeypatch.setattr("wordveil.randomness._SECONDS_PER_KEY", float("inf"))
     monkeypatch.setattr("wordveil.randomness.secrets", types.SimpleNamespace(token_bytes=recorded))
 
 

@@ -2,12 +2,14 @@
 
 import copy
 import pickle
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 import wordveil as wv
+from wordveil.integrations.library import perturbed_column
 
 SECRET = "zanzibarska"
 TEXT = f"{SECRET} {'book a flight to boston please ' * 8}".strip()
@@ -88,7 +90,12 @@ def test_parts_of_a_message(guard: wv.PromptGuard) -> None:
     assert guard([user(None)]) == [user(None)]
 
 
-def test_two_threads_send_the_same(guard: wv.PromptGuard) -> None:
+def test_two_threads_send_the_same(guard: wv.PromptGuard, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(perturber: wv.Perturber, texts: Any) -> Any:
+        time.sleep(0.1)  # until all threads are here
+        return perturbed_column(perturber, texts)
+
+    monkeypatch.setattr("wordveil.integrations.prompts.perturbed_column", slow)
     conversation = [user()] * 20
     with ThreadPoolExecutor(8) as pool:
         sent = list(pool.map(lambda _: guard(conversation), range(32)))

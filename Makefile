@@ -127,6 +127,10 @@ test-integrations: $(INTEGRATIONS_ENV)/ready $(LITELLM_ENV)/ready ## Run the tes
 	$(ONE_THREAD) $(INTEGRATIONS_ENV)/bin/pytest $(SPREAD) --ignore=$(RAY_TESTS) tests/integrations src/wordveil/integrations $(PYTEST_FLAGS)
 	$(LITELLM_ENV)/bin/pytest tests/integrations $(PYTEST_FLAGS)
 
+.PHONY: verify-traps
+verify-traps: $(INTEGRATIONS_ENV)/ready $(LITELLM_ENV)/ready ## Take out each protection of the integrations: its tests must fail
+	$(INTEGRATIONS_ENV)/bin/python -m benchmarks.traps
+
 # Old Typer uses what new Click deprecates, and old matplotlib what new pyparsing does: nothing of wordveil's.
 LOWEST_WARNINGS := -W "ignore:'click.:DeprecationWarning" \
 	-W ignore::pyparsing.warnings.PyparsingDeprecationWarning
@@ -226,7 +230,7 @@ verify-stops: $(DEV_ENV)/ready $(SPARK_ENV)/ready ## Stop the real command at ra
 		$(if $(RECORD),--out $(STOPS)-spark.json)
 
 .PHONY: verify
-verify: test-slow verify-spark verify-stops verify-exact verify-audit verify-ray test-lowest ## Run all slow checks, for example before a release
+verify: test-slow verify-spark verify-stops verify-exact verify-audit verify-ray verify-traps test-lowest ## Run all slow checks, for example before a release
 
 .PHONY: verify-spark
 verify-spark: $(SPARK_ENV)/ready ## Run every registered mechanism on a real Spark

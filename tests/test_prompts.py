@@ -2,12 +2,14 @@
 
 import copy
 import pickle
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 import wordveil as wv
+from wordveil.integrations.library import perturbed_column
 
 SECRET = "zanzibarska"
 TEXT = f"{SECRET} {'book a flight to boston please ' * 8}".strip()
@@ -67,8 +69,10 @@ def test_an_edited_message_is_drawn_anew_and_the_others_are_not(guard: wv.Prompt
 
 
 def test_another_conversation_shares_nothing(noisy: wv.Perturber) -> None:
-    sent = {wv.PromptGuard(noisy)([user()])[0]["content"] for _ in range(3)}
-    assert len(sent) == 3
+    guards = [wv.PromptGuard(noisy) for _ in range(3)]
+    first = [guard([user()])[0]["content"] for guard in guards]
+    assert len({*first}) == 3
+    assert [guard([user(), assistant()])[0]["content"] for guard in guards] == first
 
 
 def test_a_prompt_without_a_position_is_drawn_anew(guard: wv.PromptGuard) -> None:
@@ -86,7 +90,12 @@ def test_parts_of_a_message(guard: wv.PromptGuard) -> None:
     assert guard([user(None)]) == [user(None)]
 
 
-def test_two_threads_send_the_same(guard: wv.PromptGuard) -> None:
+def test_two_threads_send_the_same(guard: wv.PromptGuard, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(perturber: wv.Perturber, texts: Any) -> Any:
+        time.sleep(0.1)  # until all threads are here
+        return perturbed_column(perturber, texts)
+
+    monkeypatch.setattr("wordveil.integrations.prompts.perturbed_column", slow)
     conversation = [user()] * 20
     with ThreadPoolExecutor(8) as pool:
         sent = list(pool.map(lambda _: guard(conversation), range(32)))
@@ -102,9 +111,13 @@ def test_results_of_tools_are_sent_with_a_warning_or_perturbed(noisy: wv.Perturb
     assert SECRET not in str(sent)
 
 
-def test_nothing_of_the_conversation_is_in_memory_or_leaves_the_process(guard: wv.PromptGuard) -> None:
+def test_nothing_of_the_conversation_is_in_memory_or_leaves_the_process(
+    guard: wv.PromptGuard, noisy: wv.Perturber
+) -> None:
     guard([user()])
     assert SECRET not in repr(vars(guard)) + repr(guard)
+    (other := wv.PromptGuard(noisy))([user()])
+    assert guard._sent[0].digest != other._sent[0].digest  # or whoever guesses a message could check it
     for leave in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(wv.WordveilError, match="can't be pickled or copied"):
             leave(guard)

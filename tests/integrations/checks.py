@@ -20,6 +20,7 @@ import wordveil as wv
 from tests.samples import SMALL_WORDS
 
 __all__ = [
+    "DRAWN_KEYS",
     "LOCAL_HOSTS",
     "OFFLINE",
     "SECRET",
@@ -57,12 +58,16 @@ OFFLINE = {
 }
 """No telemetry and no network, for every library of this folder."""
 
+DRAWN_KEYS: list[bytes] = []
+"""The keys that this process has drawn; the fixture `_keys` records them."""
+
 LOCAL_HOSTS = (None, "localhost", "127.0.0.1", "::1", "0.0.0.0")
 """What may be looked up, besides the name of this machine."""
 
 # Python runs it at its start: every process that a script starts, by whatever means, writes the keys that
 # wordveil draws there to a file beside the watched folder. Other secrets, such as Ray's own, are none of them.
-# To another such file it writes the names of machines that are looked up, which fails.
+# To another such file it writes the names of machines that are looked up, which fails. No key is renewed because
+# time has passed: on a busy machine that would hide that processes share one.
 _SITE = f"""
 import os, secrets, socket, types
 look_up = socket.getaddrinfo
@@ -88,6 +93,7 @@ def recorded(count):
         file.write(key.hex() + chr(10))
     return key
 wordveil.randomness.secrets = types.SimpleNamespace(token_bytes=recorded)
+wordveil.randomness._SECONDS_PER_KEY = float("inf")
 """
 
 _PREAMBLE = """
@@ -209,7 +215,11 @@ def check_answers(lines: Sequence[str], folder: Path, *, count: int, least_keys:
 
 
 def check_pickle(data: bytes, most_bytes: int = 100_000) -> None:
-    """Fail if a pickle refers to keys or streams, has the secret, or is so large that it has vectors."""
+    """Fail if a pickle has or refers to keys or streams, has the secret, or is so large that it has vectors.
+
+    It knows the keys that this process has drawn in tests of this folder.
+    """
+    assert not [key for key in DRAWN_KEYS if key in data]
     strings = [argument for _, argument, _ in pickletools.genops(data) if isinstance(argument, str)]
     assert any("wordveil" in string for string in strings)
     assert not [string for string in strings if "wordveil.randomness" in string or "randomgen" in string]

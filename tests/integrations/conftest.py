@@ -1,8 +1,10 @@
 """Shared by the tests of integrations: no telemetry, and no connection to another machine."""
 
 import os
+import secrets
 import socket
 import tempfile
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 
 import wordveil as wv
 
-from .checks import LOCAL_HOSTS, OFFLINE, small_perturber
+from .checks import DRAWN_KEYS, LOCAL_HOSTS, OFFLINE, small_perturber
 
 os.environ.update(OFFLINE)  # before the libraries are imported, some of which read it then
 # A list that was downloaded earlier would hide that a library asks for it.
@@ -34,6 +36,21 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(socket, "getaddrinfo", guarded)
     yield
     assert not hosts
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Record the keys that wordveil draws, so that `check_pickle` can look for them.
+
+    No key is renewed because time has passed: on a busy machine that would hide that processes share one.
+    """
+
+    def recorded(count: int) -> bytes:
+        DRAWN_KEYS.append(secrets.token_bytes(count))
+        return DRAWN_KEYS[-1]
+
+    monkeypatch.setattr("wordveil.randomness._SECONDS_PER_KEY", float("inf"))
+    monkeypatch.setattr("wordveil.randomness.secrets", types.SimpleNamespace(token_bytes=recorded))
 
 
 @pytest.fixture(scope="session")

@@ -68,7 +68,13 @@ def test_equal_and_unchanged_answers_are_found(answers: list[str]) -> None:
 
 def test_a_pickled_key_is_found(perturber: wv.Perturber) -> None:
     check_pickle(pickle.dumps(perturber))
-    for bad in (wv.randomness.thread_stream, (wv.Policy, TEXT), (wv.Policy, b"x" * 200_000)):
+    key = wv.RunKey().expose()
+    for bad in (
+        wv.randomness.thread_stream,
+        (wv.Policy, TEXT),
+        (wv.Policy, key),
+        (wv.Policy, b"x" * 200_000),
+    ):
         with pytest.raises(AssertionError):
             check_pickle(pickle.dumps(bad))
 

@@ -1,6 +1,7 @@
 """Hugging Face datasets: what its caches, fingerprints and epochs would reveal."""
 
 import pickle
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import wordveil as wv
+from wordveil.integrations.datasets import _Perturb
 
 from .checks import SECRET, TEXT, check_distinct, check_no_keys, check_no_secret, check_pickle, run
 
@@ -169,7 +171,18 @@ def test_a_stream_stays_in_its_process(data: hf.Dataset, perturber: wv.Perturber
 
 def test_what_is_sent_to_processes_has_no_key(perturber: wv.Perturber) -> None:
     perturber(TEXT)
-    check_pickle(pickle.dumps(wv.integrations.datasets._Perturb(perturber, ["message"])))
+    check_pickle(pickle.dumps(_Perturb(perturber, ["message"])))
+
+
+def test_a_file_of_the_same_name_is_not_loaded(
+    data: hf.Dataset, perturber: wv.Perturber, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names are random; should one come up again, the noise of the earlier call must not."""
+    monkeypatch.setattr("wordveil.integrations.datasets.secrets.token_hex", lambda count: "00" * count)
+    options: dict[str, Any] = {"perturber": perturber, "text": "message", "cache_folder": tmp_path / "own"}
+    calls = [wv.datasets.perturb(data, **options)["message"][:5] for _ in range(2)]
+    assert len([*(tmp_path / "own").iterdir()]) == 1
+    check_distinct([text for call in calls for text in call])
 
 
 SCRIPT = """
@@ -200,8 +213,12 @@ def test_nothing_that_is_written_has_the_texts(cache_folder: str, watched: Path)
     assert {"one.parquet", "two.parquet", "dataset_info.json"} <= names
     check_no_keys(watched, least=3)
     if cache_folder:
-        assert [*(watched / cache_folder).glob("*.arrow")]
-        assert (watched / cache_folder).stat().st_mode & 0o777 == 0o700
+        folder = watched / cache_folder
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        files = [
+            path for path in folder.iterdir() if not path.name.startswith("cache-")
+        ]  # those are of `map`
+        assert [stat.S_IMODE(path.stat().st_mode) for path in files] == [0o600] * 4
 
 
 def test_what_the_library_does_by_itself(watched: Path) -> None:

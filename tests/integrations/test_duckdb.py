@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import wordveil as wv
+from wordveil.integrations.library import perturbed_column
 
 from .checks import SECRET, TEXT, check_distinct, check_no_keys, check_no_secret, run
 
@@ -63,6 +64,20 @@ def test_many_rows_on_many_threads(connection: Any) -> None:
     connection.execute("SET threads = 4")
     connection.execute(f"CREATE TABLE t AS SELECT '{TEXT}' AS m FROM range(20_000)")
     assert connection.execute("SELECT count(DISTINCT perturb(m)) FROM t").fetchall() == [(20_000,)]
+
+
+def test_rows_come_in_batches(connection: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search is many times as fast for many words at once."""
+    sizes: list[int] = []
+
+    def counted(perturber: wv.Perturber, texts: Any) -> Any:
+        sizes.append(len(texts))
+        return perturbed_column(perturber, texts)
+
+    monkeypatch.setattr("wordveil.integrations.duckdb.perturbed_column", counted)
+    check_distinct(texts(connection, f"SELECT perturb(m) FROM (SELECT '{TEXT}' AS m FROM range(3_000))"))
+    assert sum(sizes) == 3_000
+    assert max(sizes) > 1_000
 
 
 def test_a_view_draws_anew_and_a_table_does_not(connection: Any) -> None:

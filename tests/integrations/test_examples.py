@@ -1,16 +1,20 @@
 """Every example script runs, offline, and no folder that others can read is left with a message in it."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+import wordveil as wv
+
 from .checks import ROOT, run_example
 
 EXAMPLES = ROOT / "examples"
+INCLUDED = re.compile(r"^```\{literalinclude\} ../../examples/(\w+)\.py$", re.MULTILINE)
 SCRIPTS = [
-    "csv_to_classifier",
     "sklearn_search",
     "huggingface_datasets",
+    "prompts_guard",
     "prompts_langchain",
     "polars_frames",
     "duckdb_sql",
@@ -18,7 +22,23 @@ SCRIPTS = [
     "spacy_pipeline",
     "dask_partitions",
 ]
-TESTED_ELSEWHERE = {"softened", "side_by_side", "prompts_litellm", "ray_batches"}
+TESTED_ELSEWHERE = {"csv_to_classifier", "softened", "side_by_side", "prompts_litellm", "ray_batches"}
+
+
+def test_every_integration_has_a_script_on_its_page() -> None:
+    pages = [path for path in (ROOT / "docs" / "integrations").glob("*.md") if path.stem != "index"]
+    included = [name for page in pages for name in INCLUDED.findall(page.read_text(encoding="utf-8"))]
+    assert {page.stem for page in pages} >= {*wv._INTEGRATIONS, "prompts", "clusters"}
+    assert all(INCLUDED.search(page.read_text(encoding="utf-8")) for page in pages)
+    assert {*SCRIPTS} | TESTED_ELSEWHERE >= {*included}
+
+
+def test_the_walk_ends_with_a_classifier_that_has_learned_something(watched: Path) -> None:
+    """From a CSV file to a classifier that was trained on private text."""
+    lines = run_example("csv_to_classifier", watched)
+    scores = {line.partition(": accuracy ")[0]: float(line[-4:]) for line in lines if ": accuracy " in line}
+    assert scores["by guessing"] < scores["trained on private text"]
+    assert {*scores} == {"by guessing", "trained on private text", "trained on clean text"}
 
 
 def test_every_script_is_run() -> None:

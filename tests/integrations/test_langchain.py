@@ -95,6 +95,7 @@ def test_what_is_written(watched: Path) -> None:
         from langchain_core.messages import AIMessage, HumanMessage
         from langchain_core.runnables import RunnableLambda
         recipe = runpy.run_path({str(ROOT / "examples" / "prompts_langchain.py")!r})
+        small_perturber()(TEXT)  # a stream of this process exists
         fork = os.fork()
         guard = wv.PromptGuard(small_perturber())
         private = RunnableLambda(lambda messages: recipe["private_messages"](guard, messages))

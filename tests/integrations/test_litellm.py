@@ -86,7 +86,8 @@ def test_what_is_written(watched: Path) -> None:
         import asyncio, os, runpy, litellm
         recipe = runpy.run_path({str(ROOT / "examples" / "prompts_litellm.py")!r})
         chat = [{{"role": "user", "content": TEXT}}]
-        fork = os.fork()  # a stream of each process exists
+        small_perturber()(TEXT)  # a stream of this process exists
+        fork = os.fork()
         guard, options = wv.PromptGuard(small_perturber()), dict(model="gpt-4o-mini", mock_response="ok")
         recipe["private_completion"](guard, chat, **options)
         asyncio.run(recipe["aprivate_completion"](guard, chat, **options))

@@ -49,6 +49,24 @@ def test_threads_draw_different_noise(perturber: wv.Perturber) -> None:
     assert len(seen) > 1
 
 
+def test_nothing_is_drawn_to_know_the_type_of_a_lazy_query(
+    frame: pl.LazyFrame, perturber: wv.Perturber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Polars calls a function on the texts if it does not know what type it returns."""
+    sizes: list[int] = []
+
+    def counted(perturber: wv.Perturber, texts: Any) -> Any:
+        sizes.append(len(texts))
+        return perturbed_column(perturber, texts)
+
+    monkeypatch.setattr("wordveil.integrations.polars.perturbed_column", counted)
+    query = frame.select(private(perturber), "label")
+    assert query.collect_schema()["message"] == pl.String
+    assert not sizes
+    query.collect(engine="in-memory")
+    assert sizes == [7]
+
+
 def test_batches_of_a_stream(
     frame: pl.LazyFrame, perturber: wv.Perturber, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

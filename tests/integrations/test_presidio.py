@@ -1,6 +1,7 @@
 """Presidio: the operator and the placeholders, with its real engines, offline."""
 
 import logging
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from presidio_anonymizer import AnonymizerEngine, OperatorConfig
 
 import wordveil as wv
 
-from .checks import SECRET, TEXT, check_distinct, check_no_keys, check_no_secret, run, small_perturber
+from .checks import ROOT, SECRET, TEXT, check_distinct, check_no_keys, check_no_secret, run, small_perturber
 
 CARD = "4111 1111 1111 1111"
 MAIL = f"{SECRET}@example.org"
@@ -160,5 +161,18 @@ def test_what_is_written(watched: Path) -> None:
         watched,
     )
     check_distinct(lines)
-    check_no_secret(watched)
+    assert not check_no_secret(watched)  # nothing at all, not even a list of domains
     check_no_keys(watched)
+
+
+def test_no_page_installs_a_model_by_name() -> None:
+    """The package index has packages of others under the names of spaCy's models."""
+    install = re.compile(
+        r"(pip|uv|pipx|poetry|conda)\b.*\b(install|add)\b.*\b[a-z]{2}[-_]core[-_]", re.IGNORECASE
+    )
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").iterdir()]
+    pages += (ROOT / "src" / "wordveil").rglob("*.py")
+    assert len(pages) > 100
+    for page in pages:
+        if page.is_file():
+            assert not install.search(page.read_text(encoding="utf-8")), page

@@ -56,10 +56,11 @@ def test_every_call_draws_anew(transformer: Any) -> None:
 
 
 def test_processes_draw_different_noise(transformer: Any) -> None:
-    transformer.fit_transform([TEXT])  # a stream of this process exists when the others start
     for backend in ("loky", "multiprocessing", "threading"):
+        transformer.fit_transform([TEXT])  # a stream of this process exists when the others start
         calls = (delayed(transformer.transform)([TEXT]) for _ in range(6))
-        check_distinct(answer[0] for answer in Parallel(n_jobs=2, backend=backend)(calls))
+        answers = Parallel(n_jobs=2, backend=backend)(calls)
+        check_distinct(answer[0] for answer in [*answers, transformer.transform([TEXT])])
 
 
 def test_predict_sees_private_texts(transformer: Any) -> None:
@@ -106,6 +107,8 @@ def test_tags(transformer: Any) -> None:
     tags = get_tags(transformer)
     assert tags.input_tags.string
     assert tags.input_tags.one_d_array
+    assert not tags.input_tags.two_d_array  # of numbers
+    assert tags.input_tags.allow_nan
     assert tags.non_deterministic
     assert not tags.requires_fit
 
@@ -181,6 +184,21 @@ def test_a_search_over_all_parameters(perturber: wv.Perturber) -> None:
     assert search.best_score_ == 1.0
     noisy = search.cv_results_["mean_test_score"][search.cv_results_["param_private__epsilon"] == 1e-9]
     assert (noisy < 1).all()  # 60 answers of two random words each
+
+
+def test_a_search_reaches_every_parameter(perturber: wv.Perturber) -> None:
+    def reached(model: Any, texts: Any, labels: Any) -> dict[str, float]:
+        """Return what the mechanism of a fitted pipeline has, in the process that fitted it."""
+        mechanism = model.steps[0][1].perturber.mechanism
+        return {"epsilon": mechanism.epsilon, "lam": mechanism.lam, "dims": mechanism.embedding.dim}
+
+    step = wv.sklearn.PerturbTransformer(1.0, embedding=perturber.mechanism.embedding)
+    model = Pipeline([("private", step), ("words", CountVectorizer()), ("fit", LogisticRegression())])
+    grid = {"private__epsilon": [2.0, 3.0], "private__lam": [0.0, 1.0], "private__dims": [1, 2]}
+    search = GridSearchCV(model, grid, n_jobs=2, cv=2, scoring=reached, refit=False, error_score="raise")
+    results = search.fit(TEXTS, LABELS).cv_results_
+    for name in ("epsilon", "lam", "dims"):
+        assert [*results[f"mean_test_{name}"]] == [row[f"private__{name}"] for row in results["params"]]
 
 
 CACHED = {

@@ -1,5 +1,6 @@
 """spaCy: what its vocabularies would keep of the texts."""
 
+import copy
 import pickle
 import zlib
 from pathlib import Path
@@ -136,7 +137,9 @@ def test_a_pipeline_that_was_passed_docs_is_not_saved(
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n", f" {TEXT}\t\n{TEXT} "])
 def test_texts_arrive_as_they_are(text: str, nlp: Any) -> None:
-    assert nlp.make_doc(text).text == text
+    doc = nlp.make_doc(text)
+    assert doc.text == text
+    assert pickle.loads(pickle.dumps(doc)).text == copy.deepcopy(doc).text == text
     assert [doc.text for doc in nlp.tokenizer.pipe([text])] == [text]
     assert len(nlp(text)) == len(text.split())
 

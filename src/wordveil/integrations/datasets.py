@@ -131,7 +131,7 @@ def _perturbed(
         if folder is None
         else {"keep_in_memory": False, "cache_file_name": str(folder / f"{fingerprint}.arrow")}
     )
-    return selected.map(
+    private = selected.map(
         _Perturb(perturber, chosen),
         load_from_cache_file=False,
         new_fingerprint=fingerprint,
@@ -140,6 +140,9 @@ def _perturbed(
         **options,
         **stored,
     )
+    for file in private.cache_files if folder is not None else ():
+        os.chmod(file["filename"], 0o600)  # noqa: PTH101
+    return private
 
 
 class _Perturb:

@@ -1,0 +1,266 @@
+"""Mistakes in `wv.PromptGuard`, and in its recipes for LangChain and LiteLLM."""
+
+from typing import Final
+
+from benchmarks.planted.mistake import LITELLM, Mistake
+
+__all__ = ["MISTAKES"]
+
+_FILE: Final = "src/wordveil/integrations/prompts.py"
+_TESTS: Final = "tests/test_prompts.py"
+_LANGCHAIN: Final = "examples/prompts_langchain.py"
+_LANGCHAIN_TESTS: Final = "tests/integrations/test_langchain.py"
+_LITELLM: Final = "examples/prompts_litellm.py"
+_LITELLM_TESTS: Final = "tests/integrations/test_litellm.py"
+_CHECK: Final = '        if self.default_on is not True or self.event_hook != "pre_call":'
+
+MISTAKES: Final = (
+    Mistake(
+        "PromptGuard: the history is drawn anew at every turn",
+        _FILE,
+        {"            if number not in self._sent or self._sent[number].digest != digest\n": ""},
+        (f"{_TESTS}::test_the_history_is_sent_as_it_was",),
+    ),
+    Mistake(
+        "PromptGuard: it remembers by content, so equal messages are seen",
+        _FILE,
+        {
+            "            self._sent[number] = _Sent(digests[number], [next(answers) for _ in texts[number]])": (
+                "            drawn = _Sent(digests[number], [next(answers) for _ in texts[number]])\n"
+                "            equal = [sent for sent in self._sent.values() if sent.digest == drawn.digest]\n"
+                "            self._sent[number] = equal[0] if equal else drawn"
+            )
+        },
+        (f"{_TESTS}::test_equal_messages_at_other_positions_are_drawn_separately",),
+    ),
+    Mistake(
+        "PromptGuard: an edited message is answered by what was sent before",
+        _FILE,
+        {" or self._sent[number].digest != digest": ""},
+        (f"{_TESTS}::test_an_edited_message_is_drawn_anew_and_the_others_are_not",),
+    ),
+    Mistake(
+        "PromptGuard: conversations share their memory",
+        _FILE,
+        {
+            "class PromptGuard:\n": "_memory: dict[int, _Sent] = {}\n\n\nclass PromptGuard:\n",
+            "        self._sent: dict[int, _Sent] = {}": "        self._sent = _memory",
+        },
+        (f"{_TESTS}::test_another_conversation_shares_nothing",),
+    ),
+    Mistake(
+        "PromptGuard: a hash that anybody can check stands for a message",
+        _FILE,
+        {"secrets.token_bytes(32)": "bytes(32)"},
+        (f"{_TESTS}::test_nothing_of_the_conversation_is_in_memory_or_leaves_the_process",),
+    ),
+    Mistake(
+        "PromptGuard: a copy draws new noise for the same messages",
+        _FILE,
+        {
+            "    def __reduce__(self) -> NoReturn:\n        raise WordveilError(": (
+                "    def __reduce__(self):\n        return PromptGuard, (self._perturber,)\n"
+                "        raise WordveilError("
+            )
+        },
+        (f"{_TESTS}::test_nothing_of_the_conversation_is_in_memory_or_leaves_the_process",),
+    ),
+    Mistake(
+        "PromptGuard: a forked process draws new noise for the same messages",
+        _FILE,
+        {"        if self._process != os.getpid():": "        if False:"},
+        (f"{_TESTS}::test_a_forked_process_can_not_use_a_guard",),
+    ),
+    Mistake(
+        "PromptGuard: two threads draw the same message",
+        _FILE,
+        {"        with self._lock:\n": "        if True:\n"},
+        (f"{_TESTS}::test_two_threads_send_the_same",),
+    ),
+    Mistake(
+        "PromptGuard: a role that is not known is sent as it is",
+        _FILE,
+        {"        elif role not in _SENT_AS_THEY_ARE:": "        elif False:"},
+        (f"{_TESTS}::test_what_would_be_sent_as_it_is_is_refused",),
+    ),
+    Mistake(
+        "PromptGuard: roles that are named are not perturbed",
+        _FILE,
+        {"        if role in self._roles:": '        if role == "user":'},
+        (f"{_TESTS}::test_results_of_tools_are_sent_with_a_warning_or_perturbed",),
+    ),
+    Mistake(
+        "PromptGuard: the role of the user can be left out",
+        _FILE,
+        {' or "user" not in roles:': ":"},
+        (f"{_TESTS}::test_bad_roles",),
+    ),
+    Mistake(
+        "PromptGuard: results of tools are sent without a warning",
+        _FILE,
+        {"            warnings.warn(": "            (lambda *_, **__: None)("},
+        (f"{_TESTS}::test_results_of_tools_are_sent_with_a_warning_or_perturbed",),
+    ),
+    Mistake(
+        "PromptGuard: fields besides the content are sent as they are",
+        _FILE,
+        {"    if not _FIELDS.issuperset(message):": "    if False:"},
+        (f"{_TESTS}::test_what_would_be_sent_as_it_is_is_refused",),
+    ),
+    Mistake(
+        "LangChain: the middleware lets messages pass",
+        _LANGCHAIN,
+        {
+            "        return handler(request.override(messages=private_messages(self._guard, request.messages)))": (
+                "        return handler(request)"
+            )
+        },
+        (f"{_LANGCHAIN_TESTS}::test_an_agent_and_its_tools[False]",),
+    ),
+    Mistake(
+        "LangChain: the asynchronous middleware lets messages pass",
+        _LANGCHAIN,
+        {
+            "        return await handler(request.override(messages=private_messages(self._guard, request.messages)))": (
+                "        return await handler(request)"
+            )
+        },
+        (f"{_LANGCHAIN_TESTS}::test_an_agent_and_its_tools[True]",),
+    ),
+    Mistake(
+        "LangChain: other fields of a message pass",
+        _LANGCHAIN,
+        {
+            "        return HumanMessage(content)": '        return item.model_copy(update={"content": content})'
+        },
+        (f"{_LANGCHAIN_TESTS}::test_a_runnable_sends_the_same_history_again",),
+    ),
+    Mistake(
+        "LangChain: a message of another role is taken for the system's",
+        _LANGCHAIN,
+        {"ROLES.get(item.type, item.type)": 'ROLES.get(item.type, "system")'},
+        (f"{_LANGCHAIN_TESTS}::test_messages_of_other_roles_are_refused",),
+    ),
+    Mistake(
+        "LangChain: every turn has a guard of its own",
+        _LANGCHAIN,
+        {
+            "    sent = guard([{": "    sent = wv.PromptGuard(guard._perturber, tuple(guard._roles))([{",
+        },
+        (
+            f"{_LANGCHAIN_TESTS}::test_a_runnable_sends_the_same_history_again",
+            f"{_LANGCHAIN_TESTS}::test_an_agent_and_its_tools",
+        ),
+    ),
+    Mistake(
+        "LiteLLM: a guardrail that is off by default fails open",
+        _LITELLM,
+        {_CHECK: '        if self.event_hook != "pre_call":'},
+        (f"{_LITELLM_TESTS}::test_configurations_that_let_texts_pass_are_refused[{{'default_on': False}}]",),
+        LITELLM,
+    ),
+    Mistake(
+        "LiteLLM: a guardrail beside or after the call fails open",
+        _LITELLM,
+        {_CHECK: "        if self.default_on is not True:"},
+        (
+            f"{_LITELLM_TESTS}::test_configurations_that_let_texts_pass_are_refused[{{'event_hook': 'during_call'}}]",
+            f"{_LITELLM_TESTS}::test_configurations_that_let_texts_pass_are_refused[{{'event_hook': None}}]",
+        ),
+        LITELLM,
+    ),
+    Mistake(
+        "LiteLLM: a guardrail whose changes are dropped fails open",
+        _LITELLM,
+        {"        if self.run_in_parallel or self.scan_raw_request:": "        if False:"},
+        (
+            f"{_LITELLM_TESTS}::test_configurations_that_let_texts_pass_are_refused[{{'run_in_parallel': True}}]",
+            f"{_LITELLM_TESTS}::test_configurations_that_let_texts_pass_are_refused[{{'scan_raw_request': True}}]",
+        ),
+        LITELLM,
+    ),
+    Mistake(
+        "LiteLLM: a key or a stream is left out",
+        _LITELLM,
+        {"    def should_run_guardrail(": "    def _not_should_run_guardrail("},
+        (f"{_LITELLM_TESTS}::test_no_key_or_stream_is_left_out",),
+        LITELLM,
+    ),
+    Mistake(
+        "LiteLLM: the call from Python is not wrapped",
+        _LITELLM,
+        {
+            "    return litellm.completion(messages=guard(messages)": "    return litellm.completion(messages=messages"
+        },
+        (f"{_LITELLM_TESTS}::test_the_wrapped_call_sends_private_texts_and_the_same_history",),
+        LITELLM,
+    ),
+    Mistake(
+        "LiteLLM: the asynchronous call from Python is not wrapped",
+        _LITELLM,
+        {
+            "    return await litellm.acompletion(messages=guard(messages)": (
+                "    return await litellm.acompletion(messages=messages"
+            )
+        },
+        (f"{_LITELLM_TESTS}::test_the_asynchronous_wrapper_sends_private_texts",),
+        LITELLM,
+    ),
+    Mistake(
+        "LiteLLM: the proxy sends messages as they are",
+        _LITELLM,
+        {'        data["messages"] = guard(data["messages"])\n': '        guard(data["messages"])\n'},
+        (
+            f"{_LITELLM_TESTS}::test_a_request_through_the_proxy_itself",
+            f"{_LITELLM_TESTS}::test_the_proxy_sends_private_texts",
+        ),
+        LITELLM,
+    ),
+    Mistake(
+        "LiteLLM: the proxy keeps the request as it came in",
+        _LITELLM,
+        {
+            '            data["proxy_server_request"]["body"] = {"messages": data["messages"]}\n': "            pass\n"
+        },
+        (f"{_LITELLM_TESTS}::test_the_proxy_sends_private_texts",),
+        LITELLM,
+    ),
+    Mistake(
+        "LiteLLM: other fields pass the proxy",
+        _LITELLM,
+        {"        check_fields(data)\n": ""},
+        (f"{_LITELLM_TESTS}::test_other_fields_are_refused",),
+        LITELLM,
+    ),
+    Mistake(
+        "LiteLLM: other kinds of calls pass the proxy",
+        _LITELLM,
+        {'        if call_type not in ("completion", "acompletion"):': "        if False:"},
+        (f"{_LITELLM_TESTS}::test_other_calls_are_refused",),
+        LITELLM,
+    ),
+    Mistake(
+        "LiteLLM: the history of a session is drawn anew at every turn",
+        _LITELLM,
+        {"        if not session:": "        if True:"},
+        (
+            f"{_LITELLM_TESTS}::test_a_request_through_the_proxy_itself",
+            f"{_LITELLM_TESTS}::test_the_proxy_remembers_sessions_of_one_user",
+        ),
+        LITELLM,
+    ),
+    Mistake(
+        "LiteLLM: all requests without a session share one",
+        _LITELLM,
+        {"        if not session:": "        if False:"},
+        (f"{_LITELLM_TESTS}::test_the_proxy_remembers_sessions_of_one_user",),
+        LITELLM,
+    ),
+    Mistake(
+        "LiteLLM: users share their sessions",
+        _LITELLM,
+        {"self._guard(str(user_api_key_dict.api_key), ": 'self._guard("", '},
+        (f"{_LITELLM_TESTS}::test_the_proxy_remembers_sessions_of_one_user",),
+        LITELLM,
+    ),
+)

@@ -3,13 +3,16 @@
     wordveil experiment paper --out DIR --sms SMSSpamCollection.tsv --tweets train.csv
     python -m benchmarks.paper_docs DIR
 
-The result of all experiments refers to those of the parts by their names, so each number is kept once.
+The result of all experiments refers to those of the parts by their names, so each number is kept once. The
+tables of accuracies in docs/experiments/index.md follow; sentences are not changed: read them again.
 """
 
 import argparse
 import json
 from pathlib import Path
 from typing import Any, Final
+
+from benchmarks.doc_tables import write_tables
 
 RESULTS: Final = Path("docs/experiments")
 NAMES: Final = {
@@ -29,6 +32,30 @@ def main() -> None:
     for part in paper["parts"]:
         write(NAMES[part["kind"], part["name"]], part)
     write("paper", paper | {"parts": [NAMES[part["kind"], part["name"]] for part in paper["parts"]]})
+    tables = {name: accuracies(f"utility-{name}") for name in ("tweets", "sms")}
+    write_tables(RESULTS / "index.md", {f"{name}-accuracy": table for name, table in tables.items()})
+
+
+def accuracies(name: str) -> list[str]:
+    """Return a table of accuracies: a line for each kind of test text and λ, a column for each ε."""
+    facts = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    epsilons, lams = facts["settings"]["epsilons"], facts["settings"]["lams"]
+    cells = {
+        (row["tested_on"], row["lam"], row["epsilon"]): (
+            f"{row['mean']:.3f} ± {(row['high'] - row['low']) / 2.0:.3f}"
+        )
+        for row in facts["rows"]
+        if row["statistic"] == "accuracy" and row["lam"] is not None
+    }
+    lines = [
+        f"| accuracy | {' | '.join(f'ε = {epsilon:g}' for epsilon in epsilons)} |",
+        "|---" * (len(epsilons) + 1) + "|",
+    ]
+    for tested_on in facts["settings"]["tested_on"]:
+        for lam in lams:
+            row = " | ".join(cells[tested_on, lam, epsilon] for epsilon in epsilons)
+            lines.append(f"| {tested_on}, λ = {lam:g} | {row} |")
+    return lines
 
 
 def write(name: str, facts: dict[str, Any]) -> None:

@@ -1,16 +1,19 @@
-"""Writes the results of `wordveil frontier` under docs/experiments/ into the tables of docs/frontier.md.
+"""Judges the claims of the frontiers under docs/experiments/ again; writes the tables of docs/frontier.md.
 
     python -m benchmarks.frontier_docs
 
 A table stands between two comments with its name. Sentences are not changed: read them again afterwards.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.doc_tables import write_tables
+from wordveil.evaluation.frontier_claims import frontier_claims
 from wordveil.evaluation.results import load_result
 from wordveil.report.frontier_tables import full_names, nearest_to
+from wordveil.report.output import json_lines
 from wordveil.rounding import at_most
 
 RESULTS: Final = Path("docs/experiments")
@@ -20,6 +23,11 @@ Row = dict[str, Any]
 
 
 def main() -> None:
+    for name in ("glove", "sms", "tweets"):
+        path = RESULTS / f"frontier-{name}.json"
+        result = load_result(path)
+        claims = frontier_claims(result.rows(), result.settings["reference_attack"])
+        path.write_text(json_lines(replace(result, claims=claims).to_dict()), encoding="utf-8")
     tables = {name: texts_table(read(f"frontier-{name}")) for name in ("sms", "tweets")}
     write_tables(PAGE, {"words": words_table(read("frontier-glove")), **tables})
 

@@ -26,6 +26,7 @@ from benchmarks.planted import MISTAKES, Mistake
 
 ROOT = Path(__file__).parent.parent
 COPIED = ("src", "tests", "examples", "docs", "conftest.py", "pyproject.toml", "README.md")
+NOT_PYTHON = ("NameError", "SyntaxError", "UnboundLocalError")
 SECONDS = 600  # for the tests of one mistake
 Result = TypeVar("Result")
 
@@ -103,7 +104,9 @@ def plant(mistake: Mistake, original: Path, environments: Path = ROOT) -> Verdic
             compiled.unlink()  # it may be of a file of the same size and age
         check_imports(copy, python, mistake.file)
         run = run_tests(copy, python, mistake.tests)
-    reasons = {test: reason for test in mistake.tests if (reason := reason_of(test, run.failures))}
+    failed = {test: reason for test in mistake.tests if (reason := reason_of(test, run.failures))}
+    # A planted text that is not Python would fail every test.
+    reasons = {test: reason for test, reason in failed.items() if not reason.startswith(NOT_PYTHON)}
     survived = [test for test in mistake.tests if test not in reasons]
     seconds = time.monotonic() - start
     lines = [f"{'SURVIVED' if survived else 'killed  '} {mistake.trap} ({seconds:.0f} s)"]

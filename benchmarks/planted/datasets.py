@@ -55,7 +55,7 @@ MISTAKES: Final = (
     Mistake(
         "datasets: a file in the cache folder can be read by others",
         _FILE,
-        {"private.cache_files if folder is not None else ()": "()"},
+        {'folder.glob(f"{fingerprint}*.arrow")': "()"},
         (f"{_TESTS}::test_nothing_that_is_written_has_the_texts[private/arrow]",),
     ),
     Mistake(

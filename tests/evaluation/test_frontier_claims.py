@@ -49,6 +49,21 @@ def test_claims_are_about_the_papers_mechanisms() -> None:
     assert not any("5 axes has" in verdict.found for verdict in verdicts)
 
 
+@pytest.mark.parametrize(
+    ("attack", "cosine", "outcome"),
+    [(0.34, 0.4, "holds"), (0.34, 0.515, "undecided"), (0.34, 0.7, "undecided"), (0.25, 0.4, None)],
+)
+def test_a_map_is_compared_with_axes_at_larger_attacks_too(
+    attack: float, cosine: float, outcome: str | None
+) -> None:
+    """Closer answers at a larger attack decide nothing; a line that ends below the attack leaves it open."""
+    axes = [row | {"attack": attack} for row in line(cosine)[:1]]
+    rows = [*axes, *line(0.3, space="all 300 dims", dims=300), *line(0.52, space="map m")]
+    claims = {verdict.claim: verdict.outcome for verdict in frontier_claims(rows, 0.3)}
+    claim = "a map is closer than every number of principal axes at equal S (nearest answer)"
+    assert claims.get(claim) == outcome
+
+
 def test_the_best_of_many_needs_more_evidence() -> None:
     everything = line(0.45, space="all 300 dims", dims=300)
     few = [*everything, *line(0.485)]

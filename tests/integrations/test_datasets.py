@@ -221,6 +221,18 @@ def test_nothing_that_is_written_has_the_texts(cache_folder: str, watched: Path)
         assert [stat.S_IMODE(path.stat().st_mode) for path in files] == [0o600] * 4
 
 
+def test_an_empty_part_leaves_the_files_of_its_input_alone(perturber: wv.Perturber, tmp_path: Path) -> None:
+    """`map` of an empty part returns its input, with the files that this came from."""
+    hf.Dataset.from_dict({"message": [TEXT]}).save_to_disk(str(tmp_path / "in"))
+    stored = hf.load_from_disk(str(tmp_path / "in"))
+    (file,) = (Path(entry["filename"]) for entry in stored.cache_files)
+    file.chmod(0o644)
+    options: dict[str, Any] = {"perturber": perturber, "text": "message", "cache_folder": tmp_path / "own"}
+    private = wv.datasets.perturb(hf.DatasetDict(train=stored, test=stored.select([])), **options)
+    assert {name: len(part) for name, part in private.items()} == {"train": 1, "test": 0}
+    assert stat.S_IMODE(file.stat().st_mode) == 0o644
+
+
 def test_what_the_library_does_by_itself(watched: Path) -> None:
     """The traps: `load_dataset` copies texts to where others can read them, and `map` repeats its noise."""
     (watched / "in.csv").write_text("message,label\n" + f"{TEXT},1\n" * 5)

@@ -1,6 +1,7 @@
 """Claims about a frontier, each judged at one and the same attack."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ _LEVEL: Final = 0.05  # of each claim, as that of the intervals
 _STATISTIC: Final = "cosine_content"
 
 Row = dict[str, Any]
+Rows = dict[tuple[Any, ...], Row]
+Curves = dict[tuple[Any, ...], list[Row]]
 
 
 class At(NamedTuple):
@@ -22,6 +25,9 @@ class At(NamedTuple):
 
     value: float
     reach: float
+
+
+Values = dict[tuple[Any, ...], At]
 
 
 def curve_of(row: Row) -> tuple[Any, ...]:
@@ -52,9 +58,18 @@ def at_attack(rows: Sequence[Row], attack: float, key: str = _STATISTIC) -> At |
     return At(float(np.interp(attack, x, [row[key] for row in line])), float(np.interp(attack, x, reaches)))
 
 
+def _at_most_there(rows: Sequence[Row], attack: float) -> At | None:
+    """Return the statistic of one line at an attack, or a larger one: that at the next larger attack.
+
+    Answers come closer as the attacker gains more. None if the line ends below.
+    """
+    larger = [row["attack"] for row in rows if row["attack"] >= attack]
+    return at_attack(rows, attack) or (at_attack(rows, min(larger)) if larger else None)
+
+
 def frontier_claims(rows: list[Row], attack: float) -> list[Verdict]:
     """Return verdicts on what λ, few dimensions and maps buy, where the rows can tell."""
-    curves: dict[tuple[Any, ...], list[Row]] = {}
+    curves: Curves = {}
     for row in rows:
         curves.setdefault(curve_of(row), []).append(row)
     values = {
@@ -64,12 +79,8 @@ def frontier_claims(rows: list[Row], attack: float) -> list[Verdict]:
     return [
         *_about_lam(first, values, attack),
         *_about_dims(first, values, attack),
-        *_about_maps(first, values, attack),
+        *_about_maps(curves, values, attack),
     ]
-
-
-Rows = dict[tuple[Any, ...], Row]
-Values = dict[tuple[Any, ...], At]
 
 
 def _about_lam(first: Rows, values: Values, attack: float) -> Iterator[Verdict]:
@@ -102,17 +113,27 @@ def _about_dims(first: Rows, values: Values, attack: float) -> Iterator[Verdict]
             yield _verdict(claim, plain[best], plain[most], names, attack, len(plain) - 1)
 
 
-def _about_maps(first: Rows, values: Values, attack: float) -> Iterator[Verdict]:
-    for answer in dict.fromkeys(row["answer"] for row in first.values()):
-        same = {curve: row for curve, row in first.items() if row["answer"] == answer}
-        maps = [curve for curve, row in same.items() if row["space"].startswith("map")]
-        axes = [curve for curve, row in same.items() if not row["space"].startswith("map")]
-        if maps and axes:
-            ours = max(maps, key=lambda curve: values[curve].value)
-            other = max(axes, key=lambda curve: values[curve].value)
-            names = same[ours]["space"], f"{same[other]['space']}, λ = {same[other]['lam'] or 0:g}"
-            claim = f"a map is closer than every number of principal axes at equal S ({answer} answer)"
-            yield _verdict(claim, values[ours], values[other], names, attack, len(maps) * len(axes))
+def _about_maps(curves: Curves, values: Values, attack: float) -> Iterator[Verdict]:
+    """Yield verdicts on maps against every line of axes, also those measured at larger attacks only."""
+    additive = {curve: rows for curve, rows in curves.items() if rows[0]["mechanism"] in _ADDITIVE}
+    for answer in dict.fromkeys(rows[0]["answer"] for rows in additive.values()):
+        same = {curve: rows for curve, rows in additive.items() if rows[0]["answer"] == answer}
+        maps = [c for c, rows in same.items() if rows[0]["space"].startswith("map") and c in values]
+        axes = {c: rows for c, rows in same.items() if not rows[0]["space"].startswith("map")}
+        if not maps or not axes:
+            continue
+        ours = max(maps, key=lambda curve: values[curve].value)
+        most = {c: _at_most_there(rows, attack) for c, rows in axes.items()}
+        known = {curve: at for curve, at in most.items() if at is not None}
+        if len(known) < len(most):
+            continue  # "every" could not be judged
+        other = max(known, key=lambda curve: known[curve].value)
+        row = axes[other][0]
+        names = same[ours][0]["space"], f"{row['space']}, λ = {row['lam'] or 0:g}"
+        claim = f"a map is closer than every number of principal axes at equal S ({answer} answer)"
+        verdict = _verdict(claim, values[ours], known[other], names, attack, len(maps) * len(axes))
+        is_bound = other not in values  # at this attack the axes may be less close
+        yield replace(verdict, outcome=UNDECIDED) if is_bound and verdict.outcome != HOLDS else verdict
 
 
 def _verdict(

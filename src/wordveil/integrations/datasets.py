@@ -140,8 +140,9 @@ def _perturbed(
         **options,
         **stored,
     )
-    for file in private.cache_files if folder is not None else ():
-        os.chmod(file["filename"], 0o600)  # noqa: PTH101
+    if folder is not None:  # an empty part stores nothing: its `cache_files` are those of the input
+        for file in folder.glob(f"{fingerprint}*.arrow"):
+            file.chmod(0o600)
     return private
 
 

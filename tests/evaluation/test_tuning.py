@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,15 @@ def test_a_percentile_over_words_is_stricter_than_the_mean(small: wv.Embedding) 
     assert mean is not None
     assert most is not None
     assert most["epsilon"] < 0.9 * mean["epsilon"]
+
+
+def test_the_picture_has_one_value_for_each_lam_of_a_line(small: wv.Embedding) -> None:
+    result = tuned(small, max_attack=0.6, lams=[0.0, 1.0], answers=["nearest", "closest"])
+    lines = wv.make_report(result).charts[0].panels[0].lines
+    assert {line.name.rpartition(", ")[2] for line in lines} == {"nearest", "closest"}
+    for line in lines:
+        assert line.x[0] == 0.0
+        assert all(first < second for first, second in pairwise(line.x))
 
 
 def test_texts_decide_with_a_warning_that_the_choice_is_not_private(small: wv.Embedding) -> None:

@@ -124,8 +124,8 @@ def _baselines(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _traded(result: TuningResult) -> StatTable:
-    rows = tuple((str(number), sentence) for number, sentence in enumerate(result.traded, 1))
-    return StatTable("What was traded away", ("", "in words"), rows)
+    rows = tuple((sentence,) for sentence in result.traded)
+    return StatTable("What was traded away", ("in words",), rows, is_text=True)
 
 
 def _toml(result: TuningResult) -> StatTable:
@@ -134,34 +134,42 @@ def _toml(result: TuningResult) -> StatTable:
 
 
 def _chart(result: TuningResult) -> Chart | None:
-    """Return the goal against the first limited statistic, where both were measured: a point per line."""
+    """Return the goal against λ, where the first constraint ends: a line for each space and answer."""
     goal = result.problem["optimised"]
     limited = next(iter(result.problem["limits"]))
     rows = [row for row in result.rows() if row.get(goal) is not None and row.get(limited) is not None]
     if goal == limited or not rows:
         return None
-    best: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        best.setdefault(row["space"], []).append(row)
+    by_line: dict[str, dict[float, float]] = {}
+    for (
+        row
+    ) in rows:  # the first measurement, where the constraint ends; a contender is measured again below it
+        by_line.setdefault(_line_name(row), {}).setdefault(row["lam"] or 0.0, row[goal])
     sign = 1.0 if STATISTICS[goal].is_privacy else -1.0
-    spaces = sorted(best, key=lambda space: min(sign * row[goal] for row in best[space]))[:_MOST_LINES]
-    lines = tuple(_line(space, best[space], limited, goal) for space in spaces)
+    names = sorted(by_line, key=lambda name: min(sign * value for value in by_line[name].values()))
+    lines = tuple(_line(name, by_line[name]) for name in names[:_MOST_LINES])
     limit = result.problem["limits"][limited]
     x, y = (STATISTICS[name].label for name in (limited, goal))
     chosen = (result.chosen or {})["judged"].get(goal, {}).get("share")
     levels = (Level("choice", chosen),) if chosen is not None else ()
     return Chart(
         "tuning",
-        f"{y[:1].upper()}{y[1:]}, against {x}: where the constraint ({limit:g}) ends, for the λ and answers "
-        "of each space; most of them measured with few draws.",
+        f"{y[:1].upper()}{y[1:]}, against λ, at the ε where the constraint ({x}: {limit:g}) ends, with "
+        "few draws. The dashed line is the choice, measured with other draws at an ε that is certain to "
+        "satisfy the constraint.",
         (Panel("", lines, levels),),
-        x,
+        "λ",
         y,
         decimals=2,
         scale="linear",
     )
 
 
-def _line(space: str, rows: list[dict[str, Any]], x: str, y: str) -> Line:
-    ordered = sorted(rows, key=lambda row: row[x])
-    return Line(space, tuple(row[x] for row in ordered), tuple(row[y] for row in ordered))
+def _line_name(row: dict[str, Any]) -> str:
+    mechanism = "" if row["mechanism"] == "mahalanobis" else f", {row['mechanism']}"
+    return f"{row['space']}{mechanism}, {row['answer']}"
+
+
+def _line(name: str, by_lam: dict[float, float]) -> Line:
+    lams = sorted(by_lam)
+    return Line(name, tuple(lams), tuple(by_lam[lam] for lam in lams))

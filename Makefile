@@ -141,6 +141,8 @@ test-lowest: $(LOWEST_ENV)/ready ## Run the tests with the oldest allowed versio
 
 .PHONY: demo-plain
 demo-plain: ## The demo on a machine without a C compiler, in an environment of its own
+	@# What an earlier build left there would be used again.
+	rm -rf $(KERNELS)/build
 	CC=false CXX=false $(MAKE) --no-print-directory demo USER_ENV=.venv-plain
 	.venv-plain/bin/wordveil --version | grep -q "search without compiled loops"
 

@@ -86,7 +86,7 @@ SPREAD := -n $(WORKERS) --dist worksteal
 ONE_THREAD := $(if $(filter-out 0 1,$(WORKERS)),OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1)
 
 # Tests of the search on what this machine may not have: other instructions, and no compiled loops at all.
-KERNEL_TESTS := tests/nearest/test_search.py tests/nearest/test_two.py tests/nearest/test_coded_cells.py tests/nearest/test_automatic.py tests/mechanisms/test_answers.py
+KERNEL_TESTS := tests/nearest/test_search.py tests/nearest/test_two.py tests/nearest/test_tiles.py tests/nearest/test_coded_cells.py tests/nearest/test_automatic.py tests/mechanisms/test_answers.py
 
 .PHONY: test-kernels
 test-kernels: $(DEV_ENV)/ready ## Run the tests of the search with every kind of compiled loops, and without

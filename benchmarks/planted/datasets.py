@@ -2,12 +2,11 @@
 
 from typing import Final
 
-from benchmarks.planted.mistake import Mistake
+from benchmarks.planted.mistake import Mistake, paths_of
 
 __all__ = ["MISTAKES"]
 
-_FILE: Final = "src/wordveil/integrations/datasets.py"
-_TESTS: Final = "tests/integrations/test_datasets.py"
+_FILE, _TESTS = paths_of("datasets")
 
 MISTAKES: Final = (
     Mistake(

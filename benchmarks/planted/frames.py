@@ -2,14 +2,12 @@
 
 from typing import Final
 
-from benchmarks.planted.mistake import Mistake
+from benchmarks.planted.mistake import Mistake, paths_of
 
 __all__ = ["MISTAKES"]
 
-_POLARS: Final = "src/wordveil/integrations/polars.py"
-_POLARS_TESTS: Final = "tests/integrations/test_polars.py"
-_DUCKDB: Final = "src/wordveil/integrations/duckdb.py"
-_DUCKDB_TESTS: Final = "tests/integrations/test_duckdb.py"
+_POLARS, _POLARS_TESTS = paths_of("polars")
+_DUCKDB, _DUCKDB_TESTS = paths_of("duckdb")
 
 MISTAKES: Final = (
     Mistake(

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-__all__ = ["INTEGRATIONS", "LITELLM", "Mistake"]
+__all__ = ["INTEGRATIONS", "LITELLM", "Mistake", "paths_of"]
 
 INTEGRATIONS, LITELLM = ".venv-integrations", ".venv-litellm"
 
@@ -31,3 +31,8 @@ class Mistake(NamedTuple):
                 )
             source = source.replace(old, new)
         return source
+
+
+def paths_of(integration: str) -> tuple[str, str]:
+    """Return the files of an integration and of its tests."""
+    return f"src/wordveil/integrations/{integration}.py", f"tests/integrations/test_{integration}.py"

@@ -2,12 +2,11 @@
 
 from typing import Final
 
-from benchmarks.planted.mistake import Mistake
+from benchmarks.planted.mistake import Mistake, paths_of
 
 __all__ = ["MISTAKES"]
 
-_FILE: Final = "src/wordveil/integrations/presidio.py"
-_TESTS: Final = "tests/integrations/test_presidio.py"
+_FILE, _TESTS = paths_of("presidio")
 
 MISTAKES: Final = (
     Mistake(

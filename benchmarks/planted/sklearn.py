@@ -2,12 +2,11 @@
 
 from typing import Final
 
-from benchmarks.planted.mistake import Mistake
+from benchmarks.planted.mistake import Mistake, paths_of
 
 __all__ = ["MISTAKES"]
 
-_FILE: Final = "src/wordveil/integrations/sklearn.py"
-_TESTS: Final = "tests/integrations/test_sklearn.py"
+_FILE, _TESTS = paths_of("sklearn")
 
 MISTAKES: Final = (
     Mistake(

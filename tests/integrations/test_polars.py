@@ -49,10 +49,9 @@ def test_threads_draw_different_noise(perturber: wv.Perturber) -> None:
     assert len(seen) > 1
 
 
-def test_nothing_is_drawn_to_know_the_type_of_a_lazy_query(
-    frame: pl.LazyFrame, perturber: wv.Perturber, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Polars calls a function on the texts if it does not know what type it returns."""
+@pytest.fixture
+def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many texts each call gets."""
     sizes: list[int] = []
 
     def counted(perturber: wv.Perturber, texts: Any) -> Any:
@@ -60,6 +59,13 @@ def test_nothing_is_drawn_to_know_the_type_of_a_lazy_query(
         return perturbed_column(perturber, texts)
 
     monkeypatch.setattr("wordveil.integrations.polars.perturbed_column", counted)
+    return sizes
+
+
+def test_nothing_is_drawn_to_know_the_type_of_a_lazy_query(
+    frame: pl.LazyFrame, perturber: wv.Perturber, sizes: list[int]
+) -> None:
+    """Polars calls a function on the texts if it does not know what type it returns."""
     query = frame.select(private(perturber), "label")
     assert query.collect_schema()["message"] == pl.String
     assert not sizes
@@ -68,15 +74,8 @@ def test_nothing_is_drawn_to_know_the_type_of_a_lazy_query(
 
 
 def test_batches_of_a_stream(
-    frame: pl.LazyFrame, perturber: wv.Perturber, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    frame: pl.LazyFrame, perturber: wv.Perturber, tmp_path: Path, sizes: list[int]
 ) -> None:
-    sizes: list[int] = []
-
-    def counted(perturber: wv.Perturber, texts: Any) -> Any:
-        sizes.append(len(texts))
-        return perturbed_column(perturber, texts)
-
-    monkeypatch.setattr("wordveil.integrations.polars.perturbed_column", counted)
     pl.concat([frame] * 200).sink_parquet(tmp_path / "in.parquet", row_group_size=100)
     query = pl.scan_parquet(tmp_path / "in.parquet").select(private(perturber), "label")
     query.sink_parquet(tmp_path / "private.parquet", engine="streaming")

@@ -2,11 +2,9 @@
 
 from typing import Final
 
-from benchmarks.planted.mistake import Mistake, paths_of
-
-__all__ = ["MISTAKES"]
-
-_FILE, _TESTS = paths_of("datasets")
+from benchmarks.planted.mistake import Mistake
+from benchmarks.planted.paths import DATASETS as _FILE
+from benchmarks.planted.paths import DATASETS_TESTS as _TESTS
 
 MISTAKES: Final = (
     Mistake(

@@ -2,12 +2,11 @@
 
 from typing import Final
 
-from benchmarks.planted.mistake import Mistake, paths_of
-
-__all__ = ["MISTAKES"]
-
-_POLARS, _POLARS_TESTS = paths_of("polars")
-_DUCKDB, _DUCKDB_TESTS = paths_of("duckdb")
+from benchmarks.planted.mistake import Mistake
+from benchmarks.planted.paths import DUCKDB as _DUCKDB
+from benchmarks.planted.paths import DUCKDB_TESTS as _DUCKDB_TESTS
+from benchmarks.planted.paths import POLARS as _POLARS
+from benchmarks.planted.paths import POLARS_TESTS as _POLARS_TESTS
 
 MISTAKES: Final = (
     Mistake(

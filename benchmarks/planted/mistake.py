@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-__all__ = ["INTEGRATIONS", "LITELLM", "Mistake", "paths_of"]
+__all__ = ["INTEGRATIONS", "LITELLM", "Mistake"]
 
 INTEGRATIONS, LITELLM = ".venv-integrations", ".venv-litellm"
 
@@ -31,8 +31,3 @@ class Mistake(NamedTuple):
                 )
             source = source.replace(old, new)
         return source
-
-
-def paths_of(integration: str) -> tuple[str, str]:
-    """Return the files of an integration and of its tests."""
-    return f"src/wordveil/integrations/{integration}.py", f"tests/integrations/test_{integration}.py"

@@ -2,11 +2,9 @@
 
 from typing import Final
 
-from benchmarks.planted.mistake import Mistake, paths_of
-
-__all__ = ["MISTAKES"]
-
-_FILE, _TESTS = paths_of("presidio")
+from benchmarks.planted.mistake import Mistake
+from benchmarks.planted.paths import PRESIDIO as _FILE
+from benchmarks.planted.paths import PRESIDIO_TESTS as _TESTS
 
 MISTAKES: Final = (
     Mistake(

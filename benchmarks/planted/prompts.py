@@ -4,8 +4,6 @@ from typing import Final
 
 from benchmarks.planted.mistake import LITELLM, Mistake
 
-__all__ = ["MISTAKES"]
-
 _FILE: Final = "src/wordveil/integrations/prompts.py"
 _TESTS: Final = "tests/test_prompts.py"
 _LANGCHAIN: Final = "examples/prompts_langchain.py"

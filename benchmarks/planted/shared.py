@@ -4,8 +4,6 @@ from typing import Final
 
 from benchmarks.planted.mistake import LITELLM, Mistake
 
-__all__ = ["MISTAKES"]
-
 _TESTS: Final = "tests/integrations/test_"
 _LIBRARY: Final = "src/wordveil/integrations/library.py"
 _RANDOMNESS: Final = "src/wordveil/randomness.py"

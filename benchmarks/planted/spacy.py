@@ -2,11 +2,9 @@
 
 from typing import Final
 
-from benchmarks.planted.mistake import Mistake, paths_of
-
-__all__ = ["MISTAKES"]
-
-_FILE, _TESTS = paths_of("spacy")
+from benchmarks.planted.mistake import Mistake
+from benchmarks.planted.paths import SPACY as _FILE
+from benchmarks.planted.paths import SPACY_TESTS as _TESTS
 
 MISTAKES: Final = (
     Mistake(

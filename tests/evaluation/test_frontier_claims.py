@@ -59,9 +59,33 @@ def test_a_map_is_compared_with_axes_at_larger_attacks_too(
     """Closer answers at a larger attack decide nothing; a line that ends below the attack leaves it open."""
     axes = [row | {"attack": attack} for row in line(cosine)[:1]]
     rows = [*axes, *line(0.3, space="all 300 dims", dims=300), *line(0.52, space="map m")]
-    claims = {verdict.claim: verdict.outcome for verdict in frontier_claims(rows, 0.3)}
+    verdicts = {verdict.claim: verdict for verdict in frontier_claims(rows, 0.3)}
     claim = "a map is closer than every number of principal axes at equal S (nearest answer)"
-    assert claims.get(claim) == outcome
+    if outcome is None:
+        assert claim not in verdicts
+        return
+    assert verdicts[claim].outcome == outcome
+    is_bound = cosine > 0.3  # the line of the axes, and not that of all dimensions, is compared
+    assert (
+        f"10 axes, λ = 0 has {cosine:.3f} ± 0.020 at S = {attack:.3f}" in verdicts[claim].found
+    ) == is_bound
+
+
+def test_an_attack_that_is_known_roughly_leaves_more_undecided() -> None:
+    """Along a line of slope 1, ±0.05 in S is ±0.05 in the statistic."""
+
+    def rows(reach: float) -> list[dict[str, Any]]:
+        lines = *line(0.55, lam=0.0), *line(0.5, lam=1.0)
+        for row in lines:
+            row["attack_low"], row["attack_high"] = row["attack"] - reach, row["attack"] + reach
+            for name in ("cosine_content", "cosine_content_low", "cosine_content_high"):
+                row[name] += row["attack"] - 0.3
+        return list(lines)
+
+    assert frontier_claims(rows(0.001), 0.3)[0].outcome == "holds"
+    verdict = frontier_claims(rows(0.05), 0.3)[0]
+    assert verdict.outcome == "undecided"
+    assert "λ = 0 has 0.550 ± 0.054" in verdict.found
 
 
 def test_the_best_of_many_needs_more_evidence() -> None:

@@ -21,10 +21,11 @@ Curves = dict[tuple[Any, ...], list[Row]]
 
 
 class At(NamedTuple):
-    """A statistic of a line at some attack, and how far its interval reaches to each side."""
+    """A statistic of a line, how far its interval reaches to each side, and at what attack."""
 
     value: float
     reach: float
+    attack: float
 
 
 Values = dict[tuple[Any, ...], At]
@@ -38,27 +39,39 @@ def curve_of(row: Row) -> tuple[Any, ...]:
 def at_attack(rows: Sequence[Row], attack: float, key: str = _STATISTIC) -> At | None:
     """Return a statistic of one line where the attacker is right that often, between measured settings.
 
-    None if the line does not reach so far.
+    The attack is measured too, so what it is off by moves the statistic along the line. Of a line with one
+    setting only, nobody knows how steep it is. None if the line does not reach so far.
 
     Examples
     --------
     >>> rows = [{"attack": a, "y": a + 0.2, "y_low": a + 0.1, "y_high": a + 0.3} for a in (0.2, 0.4)]
     >>> [round(number, 2) for number in at_attack(rows, 0.3, "y")]
-    [0.5, 0.1]
+    [0.5, 0.1, 0.3]
     """
     line = sorted(rows, key=lambda row: float(row["attack"]))
-    x = [row["attack"] for row in line]
-    if not line or not x[0] <= attack <= x[-1]:
-        nearest = min(line, key=lambda row: abs(row["attack"] - attack), default=None)
-        # The place of ε is estimated, so the line may end a little before it.
-        if nearest is None or abs(nearest["attack"] - attack) > 0.05 * attack:
-            return None
-        return At(nearest[key], (nearest[f"{key}_high"] - nearest[f"{key}_low"]) / 2.0)
-    reaches = [(row[f"{key}_high"] - row[f"{key}_low"]) / 2.0 for row in line]
-    return At(float(np.interp(attack, x, [row[key] for row in line])), float(np.interp(attack, x, reaches)))
+    x, y = [row["attack"] for row in line], [row[key] for row in line]
+    if not line:
+        return None
+    reaches = [_reach(row, key) for row in line]
+    inside = min(max(attack, x[0]), x[-1])
+    # The place of ε is estimated, so the line may end a little before it.
+    if abs(inside - attack) > 0.05 * attack:
+        return None
+    part = min(max(int(np.searchsorted(x, inside)), 1), len(line) - 1)
+    rise = y[part] - y[part - 1] if len(line) > 1 else 0.0
+    slope = rise / (x[part] - x[part - 1]) if rise else 0.0
+    shift = slope * float(np.interp(inside, x, [_reach(row, "attack") for row in line]))
+    reach = float(np.hypot(np.interp(inside, x, reaches), shift))
+    return At(float(np.interp(inside, x, y)), reach, inside)
 
 
-def _at_most_there(rows: Sequence[Row], attack: float) -> At | None:
+def _reach(row: Row, key: str) -> float:
+    """Return how far the interval of a statistic reaches to each side; 0 if it has none."""
+    low, high = f"{key}_low", f"{key}_high"
+    return float(row[high] - row[low]) / 2.0 if high in row else 0.0
+
+
+def _bound_at_attack(rows: Sequence[Row], attack: float) -> At | None:
     """Return the statistic of one line at an attack, or a larger one: that at the next larger attack.
 
     Answers come closer as the attacker gains more. None if the line ends below.
@@ -123,7 +136,7 @@ def _about_maps(curves: Curves, values: Values, attack: float) -> Iterator[Verdi
         if not maps or not axes:
             continue
         ours = max(maps, key=lambda curve: values[curve].value)
-        most = {c: _at_most_there(rows, attack) for c, rows in axes.items()}
+        most = {c: _bound_at_attack(rows, attack) for c, rows in axes.items()}
         known = {curve: at for curve, at in most.items() if at is not None}
         if len(known) < len(most):
             continue  # "every" could not be judged
@@ -150,7 +163,13 @@ def _verdict(
     difference = better.value - worse.value
     outcome: Outcome = UNDECIDED if abs(difference) <= reach else HOLDS if difference > 0 else DOES_NOT_HOLD
     numbers = ", ".join(
-        f"{name} has {at.value:.3f} ± {at.reach:.3f}" for name, at in zip(names, (better, worse), strict=True)
+        f"{name} has {at.value:.3f} ± {at.reach:.3f}{_elsewhere(at, attack)}"
+        for name, at in zip(names, (better, worse), strict=True)
     )
     chosen = f"; the best of {pairs} pairs (Bonferroni)" if pairs > 1 else ""
     return Verdict(claim, outcome, f"cosine of answers to content words at S = {attack:g}: {numbers}{chosen}")
+
+
+def _elsewhere(at: At, attack: float) -> str:
+    """Return at what other attack a statistic was measured, if it was."""
+    return "" if at.attack == attack else f" at S = {at.attack:.3f}"

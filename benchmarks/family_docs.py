@@ -1,4 +1,4 @@
-"""Writes what benchmarks.family has measured into the tables of docs/family.md.
+"""Writes what benchmarks.family and `wordveil frontier` have measured into the tables of docs/family.md.
 
     python -m benchmarks.family_docs
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.doc_tables import write_tables
+from benchmarks.frontier_docs import accuracy_of, line, read
 from wordveil.rounding import at_most
 
 RESULTS = Path("benchmarks/results/family.json")
@@ -25,6 +26,7 @@ def main() -> None:
         tables[f"speed-{dims}"] = speed_table(facts["speed"])
         if facts["rows"]:
             tables[f"equal-{dims}"] = equal_table(facts["rows"])
+    tables["texts"] = texts_table(read("mechanisms-sms"), read("mechanisms-tweets"))
     write_tables(PAGE, tables)
 
 
@@ -66,6 +68,41 @@ def equal_table(rows: list[Row]) -> list[str]:
             at_most(row["proven"]["worst_case"], 0),
         )
         lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def texts_table(messages: list[Row], tweets: list[Row]) -> list[str]:
+    """Return accuracy and linkage of each mechanism on both data sets, and how exposed watched words are."""
+    header = (
+        "mechanism",
+        "ε",
+        "S",
+        "watched words named",
+        "SMS: accuracy",
+        "linked",
+        "tweets: accuracy",
+        "linked",
+    )
+    lines = [line(*header), line(*["---"] * len(header))]
+    others = {(row["mechanism"], row["lam"]): row for row in tweets}
+    for row in messages:
+        other = others[row["mechanism"], row["lam"]]
+        name = "laplace" if (row["mechanism"], row["lam"]) == ("mahalanobis", 0.0) else row["mechanism"]
+        label = name if name == "laplace" else f"{name}, λ = {row['lam']:g}"
+        texts = [cell for part in (row, other) for cell in (accuracy_of(part), share(part["linkage"]))]
+        lines.append(
+            line(label, f"{row['epsilon']:.3g}", share(row["attack"]), share(row["watched"]), *texts)
+        )
+    for label, accuracy, linkage in (
+        ("unperturbed text", "accuracy_unperturbed", ""),
+        ("most frequent label; length alone", "accuracy_majority", "linkage_by_length"),
+    ):
+        cells = [
+            cell
+            for part in (messages[0], tweets[0])
+            for cell in (f"{part[accuracy]:.3f}", share(part[linkage]) if linkage else "")
+        ]
+        lines.append(line(label, "", "", "", *cells))
     return lines
 
 

@@ -23,8 +23,7 @@ Row = dict[str, Any]
 
 
 def main() -> None:
-    for name in ("glove", "sms", "tweets"):
-        path = RESULTS / f"frontier-{name}.json"
+    for path in sorted([*RESULTS.glob("frontier-*.json"), *RESULTS.glob("mechanisms-*.json")]):
         result = load_result(path)
         claims = frontier_claims(result.rows(), result.settings["reference_attack"])
         path.write_text(json_lines(replace(result, claims=claims).to_dict()), encoding="utf-8")
@@ -65,14 +64,17 @@ def texts_table(rows: list[Row]) -> list[str]:
     header = "setting", "ε", "S", "accuracy (95% interval)", "linked"
     lines = [line(*header), line(*["---"] * len(header)).replace(" ", "")]
     for label, row in zip(full_names(rows), rows, strict=True):
-        interval = f"{row['accuracy']:.3f} ({row['accuracy_low']:.3f} to {row['accuracy_high']:.3f})"
-        cells = f"{row['epsilon']:g}", f"{row['attack']:.1%}", interval, f"{row['linkage']:.1%}"
+        cells = f"{row['epsilon']:g}", f"{row['attack']:.1%}", accuracy_of(row), f"{row['linkage']:.1%}"
         lines.append(line(label, *cells))
     first = rows[0]
     lines.append(line("unperturbed text", "", "", f"{first['accuracy_unperturbed']:.3f}", ""))
     nulls = f"{first['accuracy_majority']:.3f}", f"{first['linkage_by_length']:.1%}"
     lines.append(line("most frequent label; length alone", "", "", *nulls))
     return lines
+
+
+def accuracy_of(row: Row) -> str:
+    return f"{row['accuracy']:.3f} ({row['accuracy_low']:.3f} to {row['accuracy_high']:.3f})"
 
 
 if __name__ == "__main__":

@@ -66,6 +66,19 @@ def test_what_is_noticed_and_what_survives(tree: Path, capsys: pytest.CaptureFix
     assert plant(planted("= 1"), tree, tree.parent).survived == [*planted("").tests]
 
 
+def test_an_error_in_the_mistake_itself_kills_nothing(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree / "tests" / "test_it.py").write_text(
+        "from wordveil import IS_PRIVATE\n"
+        "def test_it():\n    assert IS_PRIVATE + 1\n"
+        "def test_other():\n    assert IS_PRIVATE\n"
+    )
+    mistake = planted('= ""')
+    verdict = plant(mistake, tree, tree.parent)
+    assert (list(verdict.reasons), verdict.survived) == ([mistake.tests[1]], [mistake.tests[0]])
+    assert "NOT NOTICED by tests/test_it.py::test_it: TypeError" in capsys.readouterr().out
+    assert not plant(mistake._replace(reason="TypeError|AssertionError"), tree, tree.parent).survived
+
+
 @pytest.mark.parametrize("broken", ["= (", "; raise ImportError"])
 def test_a_file_that_can_not_be_imported_is_an_error_and_kills_nothing(broken: str, tree: Path) -> None:
     with pytest.raises(SystemExit, match="not what is imported"):

@@ -2,9 +2,12 @@
 
 from typing import NamedTuple
 
-__all__ = ["INTEGRATIONS", "LITELLM", "Mistake"]
+__all__ = ["INTEGRATIONS", "LITELLM", "NOTICED", "Mistake"]
 
 INTEGRATIONS, LITELLM = ".venv-integrations", ".venv-litellm"
+
+NOTICED = r"AssertionError|assert |Failed: DID NOT (RAISE|WARN)"
+"""How the reason begins for which a test should fail: it has looked, and seen something wrong."""
 
 
 class Mistake(NamedTuple):
@@ -20,6 +23,8 @@ class Mistake(NamedTuple):
     environment: str = INTEGRATIONS
     is_alone: bool = False
     """Whether its tests need the machine for themselves."""
+    reason: str = NOTICED
+    """A regular expression for how the reason of each failure begins. Anything else is an error in the mistake itself."""
 
     def applied(self, source: str) -> str:
         """Return the file with the protection taken out."""

@@ -79,12 +79,12 @@ MISTAKES: Final = (
         LITELLM,
     ),
     Mistake(
-        "pickles: a source of noise can be pickled",
+        "pickles: the key of a run can be pickled",
         _RANDOMNESS,
         {
             "    def __reduce__(self) -> NoReturn:\n": "    def __not_reduce__(self) -> NoReturn:\n",
         },
-        ("tests/test_randomness.py::test_nothing_random_is_pickled_or_copied_or_shown",),
+        ("tests/test_randomness.py::test_nothing_random_is_pickled_or_copied_or_shown[RunKey]",),
     ),
     Mistake(
         "pickles: a perturber takes a key along",

@@ -6,6 +6,11 @@ from benchmarks.planted.mistake import Mistake
 from benchmarks.planted.paths import SPACY as _FILE
 from benchmarks.planted.paths import SPACY_TESTS as _TESTS
 
+# Otherwise a pipeline with such words refuses to be saved, and nothing looks at what it would write.
+_NO_REFUSAL: Final = {
+    "        self._has_read_words = self._has_read_words or not isinstance(doc.vocab, _PassingVocab)\n": ""
+}
+
 MISTAKES: Final = (
     Mistake(
         "spaCy: the new Doc refers to the vocabulary of the old one",
@@ -20,7 +25,7 @@ MISTAKES: Final = (
     Mistake(
         "spaCy: the tokenizer leaves clean words in the vocabulary of the pipeline",
         _FILE,
-        {"    if not isinstance(nlp.tokenizer, _Undivided):": "    if False:"},
+        {"    if not isinstance(nlp.tokenizer, _Undivided):": "    if False:", **_NO_REFUSAL},
         (
             f"{_TESTS}::test_docs_of_all_processes_and_the_pipeline_have_no_texts",
             f"{_TESTS}::test_what_is_written",
@@ -29,7 +34,7 @@ MISTAKES: Final = (
     Mistake(
         "spaCy: whole texts are in the vocabulary of the pipeline",
         _FILE,
-        {"        doc = Doc(_PassingVocab(), ": "        doc = Doc(self._tokenizer.vocab, "},
+        {"        doc = Doc(_PassingVocab(), ": "        doc = Doc(self._tokenizer.vocab, ", **_NO_REFUSAL},
         (f"{_TESTS}::test_docs_of_all_processes_and_the_pipeline_have_no_texts",),
     ),
     Mistake(

@@ -7,13 +7,14 @@ counted, also in an environment for development.
 """
 
 import json
-import re
 import sys
 from collections.abc import Iterator
 from importlib.metadata import Distribution, distribution
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
+
+from packaging.requirements import Requirement
 
 PACKAGES: Final = ("wordveil", "wordveil-glove", "wordveil-english", "wordveil-kernels")
 
@@ -55,8 +56,12 @@ def files_of(package: Distribution) -> Iterator[Path]:
 
 def required_by(package: Distribution) -> list[str]:
     """Return the names that a package needs here, without those of its extras."""
-    needed = [line for line in package.requires or [] if ";" not in line]
-    return [re.split(r"[^A-Za-z0-9._-]", line)[0] for line in needed]
+    requirements = [Requirement(line) for line in package.requires or []]
+    return [
+        requirement.name
+        for requirement in requirements
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+    ]
 
 
 if __name__ == "__main__":

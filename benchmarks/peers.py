@@ -35,7 +35,7 @@ Ids = np.ndarray[Any, np.dtype[np.int64]]
 BUILD = Path("build/peers")
 SCRIPTS = Path(__file__).parent / "peer_scripts"
 MODULES = {"pypantera": "run_pypantera", "mldp-text": "run_mldp_text"}
-BATCH, SINGLE = "wordveil (batch)", "wordveil (a word a call)"
+BATCH, SINGLE = "wordveil (batch)", "wordveil (one word per call)"
 LIMIT_SECONDS = 1800  # for installing or running a peer: many times what either takes
 # The pins are complete: resolving again could only change one, or add what no peer needs.
 PIP_FLAGS = ("--quiet", "--disable-pip-version-check", "--no-deps")
@@ -117,7 +117,7 @@ def measure_wordveil(emb: wv.Embedding, task: Task, batch: int) -> dict[str, Any
     }
     rows = {name: row | {"settings": settings} for name, row in rows.items()}
     for name, member in family(emb, task).items():
-        for title, calls in (("batch", [ids]), ("a word a call", singles)):
+        for title, calls in (("batch", [ids]), ("one word per call", singles)):
             act = partial(perturb_each, member, calls)
             times = timed(act, sum(map(len, calls)), task.repeat)
             rows[f"wordveil: {name} ({title})"] = times | {"settings": member.setting()}
@@ -227,10 +227,10 @@ def print_table(record: dict[str, Any], rows: dict[str, Any], peers: dict[str, A
         f"{words['peers']} words for a peer, {words['wordveil_batch']:,} in wordveil's batch; "
         f"{record['cores']} cores, best of {record['repeat']}"
     )
-    print(f"  {'':34} {'ms per word':>12} {'worst pass':>11} {'× batch':>10} {'× a word a call':>16}")
+    print(f"  {'':34} {'ms per word':>12} {'worst pass':>11} {'× batch':>10} {'× one per call':>16}")
     for name, row in rows.items():
         if "failed" in row:
-            print(f"  {name:34} it fails: {row['failed']}")
+            print(f"  {name:34} failed: {row['failed']}")
             continue
         times = f"{row['ms_per_word']:12.4f} {max(row['passes']):11.4f}"
         print(f"  {name:34} {times} {row['times_batch']:10.1f} {row['times_single']:16.1f}")

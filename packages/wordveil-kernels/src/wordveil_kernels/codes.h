@@ -16,7 +16,8 @@
 
 #define REGISTERS (TILE / LANES)
 /* The products of 8 rows with a group of registers are summed at a time: as many sums as the 32 registers of AVX-512
- * hold beside them. AVX2 has 16, and a vector takes two. Up to FEW points are faster one by one. */
+ * hold beside them. AVX2 has 16, and a vector takes two, so some of its sums are spilled. Up to FEW points are faster
+ * one by one. */
 #define ROWS 8
 #if LEVEL == 2
 #define GROUP 3

@@ -12,14 +12,14 @@
 #include <math.h>
 
 #define KEPT 512
+#define AT_ONCE 4 /* leaves that are scanned at a time */
 
 /* The squared distance of a point to 16 boxes, stored by axis as 16 lower and 16 upper ends. */
 static inline vf gaps(const float *boxes, const float *point, int64_t dims) {
     vf sum = all(0.0f);
     for (int64_t axis = 0; axis < dims; axis++) {
-        vf place = all(point[axis]);
-        vf gap = larger(minus(load(boxes + 32 * axis), place), minus(place, load(boxes + 32 * axis + LANES)));
-        gap = larger(gap, all(0.0f));
+        vf place = all(point[axis]); /* less the nearest place within the box */
+        vf gap = minus(place, smaller(larger(place, load(boxes + 32 * axis)), load(boxes + 32 * axis + LANES)));
         sum = fused(gap, gap, sum);
     }
     return sum;
@@ -33,6 +33,18 @@ static inline vf squares(const float *words, const float *point, int64_t dims) {
         sum = fused(difference, difference, sum);
     }
     return sum;
+}
+
+/* The same for AT_ONCE leaves, whose sums do not wait for each other. */
+static inline void squares_of(const float *const *leaves, const float *point, int64_t dims, vf *sums) {
+    for (int i = 0; i < AT_ONCE; i++) sums[i] = all(0.0f);
+    for (int64_t axis = 0; axis < dims; axis++) {
+        vf place = all(point[axis]);
+        for (int i = 0; i < AT_ONCE; i++) {
+            vf difference = minus(load(leaves[i] + LANES * axis), place);
+            sums[i] = fused(difference, difference, sums[i]);
+        }
+    }
 }
 
 /* The largest float32 square that an answer can have, if as many words as are wanted have squares up to `best`. Moving point and
@@ -110,33 +122,41 @@ static float second_least(vf nearest, vf second) {
     return high;
 }
 
-/* Looks into all leaves of the node with the least key, and returns it. */
-static int64_t start(const Cells *cells, const float *keys, const float *point, double moved, double relative,
-                     Candidates *kept) {
+/* Returns the node with the least key. */
+static inline int64_t least_node(const Cells *cells, const float *keys) {
     vf lowest = load(keys);
     for (int64_t group = 1; group < cells->groups; group++) lowest = smaller(lowest, load(keys + group * LANES));
     vf least_key = all(least(lowest));
     int64_t node = 0;
     unsigned mask;
     while (!(mask = at_most(load(keys + node), least_key))) node += LANES;
-    node += __builtin_ctz(mask);
+    return node + __builtin_ctz(mask);
+}
+
+/* Looks into all leaves of a node, before any other. */
+static inline void begin_with(const Cells *cells, int64_t node, const float *point, double moved, double relative,
+                              Candidates *kept) {
     /* The least distance first: then few words are ever kept. Padding is infinitely far away. */
     float distances[LANES * LANES];
     const float *places = cells->places + node * LANES * LANES * cells->dims;
     vf nearest = all(INFINITY), second = nearest;
-    for (int64_t leaf = 0; leaf < LANES; leaf++) {
-        vf found = squares(places + leaf * LANES * cells->dims, point, cells->dims);
-        store(distances + leaf * LANES, found);
-        if (kept->wanted == 2) second = smaller(second, larger(nearest, found));
-        nearest = smaller(nearest, found);
+    for (int64_t leaf = 0; leaf < LANES; leaf += AT_ONCE) {
+        const float *leaves[AT_ONCE];
+        vf sums[AT_ONCE];
+        for (int i = 0; i < AT_ONCE; i++) leaves[i] = places + (leaf + i) * LANES * cells->dims;
+        squares_of(leaves, point, cells->dims, sums);
+        for (int i = 0; i < AT_ONCE; i++) {
+            store(distances + (leaf + i) * LANES, sums[i]);
+            if (kept->wanted == 2) second = smaller(second, larger(nearest, sums[i]));
+            nearest = smaller(nearest, sums[i]);
+        }
     }
     lower_limit(kept, kept->wanted == 2 ? second_least(nearest, second) : least(nearest), moved, relative);
     for (int64_t leaf = 0; leaf < LANES; leaf++) {
-        vf found = load(distances + leaf * LANES);
-        mask = at_most(found, all(kept->most));
-        if (mask) add(kept, cells->words + (node * LANES + leaf) * LANES, found, mask, moved, relative);
+        vf squared = load(distances + leaf * LANES);
+        unsigned mask = at_most(squared, all(kept->most));
+        if (mask) add(kept, cells->words + (node * LANES + leaf) * LANES, squared, mask, moved, relative);
     }
-    return node;
 }
 
 /* Writes the leaves within the limit, and their bounds; returns how many there are. */
@@ -184,6 +204,27 @@ static int64_t write_answer(Candidates *kept, int64_t row, int64_t *answers, int
     return pairs;
 }
 
+/* Scans some leaves of a list, as many as there are set bits. */
+static inline void scan_leaves(const Cells *cells, const int32_t *leaves, unsigned open, const float *point,
+                               double moved, double relative, Candidates *kept) {
+    int64_t dims = cells->dims;
+    while (open) {
+        const float *places[AT_ONCE];
+        int32_t chosen[AT_ONCE];
+        vf distances[AT_ONCE];
+        int count = 0;
+        for (; open && count < AT_ONCE; open &= open - 1) chosen[count++] = leaves[__builtin_ctz(open)];
+        for (int i = 0; i < AT_ONCE; i++) places[i] = cells->places + (int64_t)chosen[i < count ? i : 0] * LANES * dims;
+        squares_of(places, point, dims, distances);
+        vf nearest = smaller(smaller(distances[0], distances[1]), smaller(distances[2], distances[3]));
+        if (!at_most(nearest, all(kept->most))) continue;
+        for (int i = 0; i < count; i++) {
+            unsigned mask = at_most(distances[i], all(kept->most));
+            if (mask) add(kept, cells->words + (int64_t)chosen[i] * LANES, distances[i], mask, moved, relative);
+        }
+    }
+}
+
 int64_t NAME(nearest_in_cells)(const Cells *cells, const float *points, const double *moved, int64_t count,
                                int64_t *answers, int32_t *which, int32_t *candidates, int64_t room,
                                float *bounds, int32_t *leaves, float *leaf_bounds) {
@@ -195,10 +236,15 @@ int64_t NAME(nearest_in_cells)(const Cells *cells, const float *points, const do
         for (int64_t group = 0; group < groups; group++)
             store(bounds + group * LANES, gaps(cells->nodes + group * 32 * dims, point, dims));
         clear(&kept, cells->wanted);
-        bounds[start(cells, bounds, point, moved[row], relative, &kept)] = INFINITY;
+        int64_t first = least_node(cells, bounds);
+        begin_with(cells, first, point, moved[row], relative, &kept);
+        bounds[first] = INFINITY; /* it has been looked into */
         int64_t open = open_leaves(cells, bounds, point, kept.most, leaves, leaf_bounds);
-        for (int64_t i = 0; i < open; i++)
-            if (leaf_bounds[i] <= kept.most) scan(cells, leaves[i], point, moved[row], relative, &kept);
+        for (int64_t i = 0; i < open; i += LANES) {
+            unsigned within = at_most(load(leaf_bounds + i), all(kept.most));
+            if (open - i < LANES) within &= (1u << (open - i)) - 1u;
+            scan_leaves(cells, leaves + i, within, point, moved[row], relative, &kept);
+        }
         pairs = write_answer(&kept, row, answers, which, candidates, room, pairs);
     }
     return pairs;

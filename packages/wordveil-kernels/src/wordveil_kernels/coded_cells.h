@@ -96,69 +96,94 @@ static void screen_node(const CodedCells *coded, int64_t node, const Seen *seen,
     }
 }
 
-/* What is known of a point while its nodes are looked at. */
+/* What is known of the points of a tile while its nodes are looked at, one lane each. */
 typedef struct {
-    float padded[CODED_DIMS], step, lost; /* with zeros; of its codes; how much of it rounding can lose */
-    Candidates kept;
-} Sought;
+    float points[CODED_DIMS][CODED_POINTS];        /* by axis */
+    float padded[CODED_POINTS][CODED_DIMS];        /* by point, with zeros */
+    float steps[CODED_POINTS], lost[CODED_POINTS]; /* of their codes; how much of a point rounding can lose */
+    float limits[CODED_POINTS];                    /* of squared distances */
+    int64_t nearest[CODED_POINTS];                 /* the node whose middle is nearest */
+    Candidates kept[CODED_POINTS];
+} Tile;
 
-/* Writes what the screen of a node needs of a point; `square` is its squared distance to the middle of the node. */
-static inline void see(const CodedCells *coded, int64_t node, float square, double relative, const Sought *sought,
-                       Seen *seen) {
-    const float *about = coded->about + node * 3; /* step, largest length and error of its words */
-    encode_point(sought->padded, coded->middles + node * coded->width, 1.0f / sought->step, coded->width, seen->codes);
-    float length = sqrtf(square) * (1.0f + 0x1p-12f);
-    float error = sought->lost * about[1] + (length + sought->lost) * about[2];
-    /* What rounding adds: of the squares, of the product, and of the sums here. */
-    error = (error + 2.0f * (float)relative * (length + about[1]) * (length + about[1])) * (1.0f + 0x1p-12f);
-    seen->most = 0.5f * sought->kept.most * (1.0f + 0x1p-12f) - 0.5f * square + error;
-    seen->unit = -sought->step * about[0];
+static void enter(const CodedCells *coded, const float *points, int size, Tile *tile) {
+    int64_t dims = coded->cells.dims;
+    memset(tile->points, 0, sizeof tile->points);
+    memset(tile->padded, 0, sizeof tile->padded);
+    for (int i = 0; i < CODED_POINTS; i++) {
+        const float *point = points + (i < size ? i : 0) * dims;
+        float peak = 0.0f;
+        for (int64_t axis = 0; axis < dims; axis++) {
+            tile->points[axis][i] = tile->padded[i][axis] = point[axis];
+            peak = fabsf(point[axis]) > peak ? fabsf(point[axis]) : peak;
+        }
+        /* No coordinate less that of a middle is above 126 steps; rounding and dividing add less than one. */
+        tile->steps[i] = (peak + coded->reach) / 126.0f + 0x1p-60f;
+        tile->lost[i] = 0.502f * tile->steps[i] * sqrtf((float)dims);
+        tile->nearest[i] = 0;
+        clear(&tile->kept[i], coded->cells.wanted);
+    }
 }
 
-/* Bounds all nodes for a point, and looks into the nearest one. */
-static void begin(const CodedCells *coded, const float *point, double moved, double relative, float *bounds,
-                  float *squares_of_nodes, Sought *sought) { /* the bounds of a node are together: 16 points */
+/* Writes the squared distances of the points to the boxes of all nodes, and to their middles, 16 points together. */
+static void bound_nodes(const CodedCells *coded, Tile *tile, float *bounds, float *squares_of_nodes) {
     const Cells *cells = &coded->cells;
-    int64_t dims = cells->dims;
-    float peak = 0.0f;
-    memset(sought->padded, 0, sizeof sought->padded);
-    for (int64_t axis = 0; axis < dims; axis++) {
-        sought->padded[axis] = point[axis];
-        peak = fabsf(point[axis]) > peak ? fabsf(point[axis]) : peak;
+    int64_t dims = cells->dims, nodes = cells->groups * LANES;
+    vf lowest = all(INFINITY);
+    for (int64_t node = 0; node < nodes; node++) {
+        const float *box = cells->nodes + node / LANES * 32 * dims + node % LANES;
+        const float *middle = coded->centres + node / LANES * LANES * dims + node % LANES;
+        vf bound = all(0.0f), square = all(0.0f);
+        for (int64_t axis = 0; axis < dims; axis++) {
+            vf place = load(tile->points[axis]);
+            vf nearest = smaller(larger(place, all(box[32 * axis])), all(box[32 * axis + LANES]));
+            vf gap = minus(place, nearest), difference = minus(place, all(middle[LANES * axis]));
+            bound = fused(gap, gap, bound);
+            square = fused(difference, difference, square);
+        }
+        store(bounds + node * LANES, bound);
+        store(squares_of_nodes + node * LANES, square);
+        lowest = smaller(lowest, square);
     }
-    /* No coordinate less that of a middle is above 126 steps; rounding and dividing add less than one. */
-    sought->step = (peak + coded->reach) / 126.0f + 0x1p-60f;
-    sought->lost = 0.502f * sought->step * sqrtf((float)dims);
-    for (int64_t group = 0; group < cells->groups; group++) {
-        float gap[LANES];
-        store(gap, gaps(cells->nodes + group * 32 * dims, point, dims));
-        for (int lane = 0; lane < LANES; lane++) bounds[(group * LANES + lane) * CODED_POINTS] = gap[lane];
-        store(squares_of_nodes + group * LANES, squares(coded->centres + group * LANES * dims, point, dims));
+    unsigned left = (1u << CODED_POINTS) - 1u;
+    for (int64_t node = 0; node < nodes && left; node++) {
+        unsigned mask = at_most(load(squares_of_nodes + node * LANES), lowest) & left;
+        for (left &= ~mask; mask; mask &= mask - 1) tile->nearest[__builtin_ctz(mask)] = node;
     }
-    clear(&sought->kept, cells->wanted);
-    int64_t node = start(cells, squares_of_nodes, point, moved, relative, &sought->kept);
-    bounds[node * CODED_POINTS] = INFINITY; /* it has been looked into */
 }
 
 /* Looks into the leaves of a node that the codes do not rule out, for the points of a set of bits. */
 static inline void scan_node(const CodedCells *coded, int64_t node, unsigned points, const float *squares_of_nodes,
-                             const double *moved, double relative, Sought *sought, float *limits) {
-    int64_t nodes = coded->cells.groups * LANES;
+                             const double *moved, double relative, Tile *tile) {
+    const float *about = coded->about + node * 3; /* step, largest length and error of its words */
+    vf square = load(squares_of_nodes + node * LANES), lost = load(tile->lost);
+    vf length = times(root(square), all(1.0f + 0x1p-12f)), sum = plus(length, all(about[1]));
+    vf error = fused(lost, all(about[1]), times(plus(length, lost), all(about[2])));
+    /* What rounding adds: of the squares, of the product, and of the sums here. */
+    error = times(fused(times(sum, sum), all(2.0f * (float)relative), error), all(1.0f + 0x1p-12f));
+    vf half = minus(times(load(tile->limits), all(0.5f * (1.0f + 0x1p-12f))), times(square, all(0.5f)));
+    float most[CODED_POINTS];
+    store(most, plus(half, error));
     while (points) {
         Seen seen[2];
         unsigned open[2];
         int pair[2], size = 0;
         for (; points && size < 2; points &= points - 1) pair[size++] = __builtin_ctz(points);
         if (size == 1) pair[1] = pair[0];
-        for (int i = 0; i < size; i++)
-            see(coded, node, squares_of_nodes[pair[i] * nodes + node], relative, sought + pair[i], seen + i);
-        if (size == 1) seen[1] = seen[0];
+        for (int i = 0; i < 2; i++) {
+            int at = pair[i];
+            encode_point(tile->padded[at], coded->middles + node * coded->width, 1.0f / tile->steps[at], coded->width,
+                         seen[i].codes);
+            seen[i].unit = -tile->steps[at] * about[0];
+            seen[i].most = most[at];
+        }
         screen_node(coded, node, seen, open);
         for (int i = 0; i < size; i++) {
-            Sought *one = sought + pair[i];
+            int at = pair[i];
             for (; open[i]; open[i] &= open[i] - 1)
-                scan(&coded->cells, node * LANES + __builtin_ctz(open[i]), one->padded, moved[pair[i]], relative, &one->kept);
-            limits[pair[i]] = one->kept.most;
+                scan(&coded->cells, node * LANES + __builtin_ctz(open[i]), tile->padded[at], moved[at], relative,
+                     &tile->kept[at]);
+            tile->limits[at] = tile->kept[at].most;
         }
     }
 }
@@ -169,21 +194,23 @@ int64_t NAME(nearest_in_coded_cells)(const CodedCells *coded, const float *point
                                      float *bounds, float *squares_of_nodes) {
     int64_t nodes = coded->cells.groups * LANES, dims = coded->cells.dims, pairs = 0;
     double relative = (double)(dims + 8) * 0x1p-23;
-    Sought sought[CODED_POINTS];
-    float limits[CODED_POINTS] = {0.0f};
+    Tile tile;
     for (int64_t first = 0; first < count; first += CODED_POINTS) {
         int size = (int)(count - first < CODED_POINTS ? count - first : CODED_POINTS);
-        unsigned all_points = (1u << size) - 1u; /* the lanes beyond hold nothing that was written */
+        unsigned all_points = (1u << size) - 1u; /* the lanes beyond repeat a point */
+        enter(coded, points + first * dims, size, &tile);
+        bound_nodes(coded, &tile, bounds, squares_of_nodes);
         for (int i = 0; i < size; i++) {
-            begin(coded, points + (first + i) * dims, moved[first + i], relative, bounds + i,
-                  squares_of_nodes + i * nodes, sought + i);
-            limits[i] = sought[i].kept.most;
+            begin_with(&coded->cells, tile.nearest[i], tile.padded[i], moved[first + i], relative, &tile.kept[i]);
+            bounds[tile.nearest[i] * CODED_POINTS + i] = INFINITY; /* it has been looked into */
+            tile.limits[i] = tile.kept[i].most;
         }
-        for (int64_t node = 0; node < nodes; node++)
-            scan_node(coded, node, at_most(load(bounds + node * CODED_POINTS), load(limits)) & all_points,
-                      squares_of_nodes, moved + first, relative, sought, limits);
+        for (int64_t node = 0; node < nodes; node++) {
+            unsigned near = at_most(load(bounds + node * CODED_POINTS), load(tile.limits)) & all_points;
+            if (near) scan_node(coded, node, near, squares_of_nodes, moved + first, relative, &tile);
+        }
         for (int i = 0; i < size; i++)
-            pairs = write_answer(&sought[i].kept, first + i, answers, which, candidates, room, pairs);
+            pairs = write_answer(&tile.kept[i], first + i, answers, which, candidates, room, pairs);
     }
     return pairs;
 }

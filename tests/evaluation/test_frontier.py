@@ -30,6 +30,14 @@ def small_frontier(small: wv.Embedding, **options: Any) -> wv.evaluation.Frontie
     return frontier(small, **(chosen | options))
 
 
+def test_a_result_is_named_after_all_vectors(small: wv.Embedding) -> None:
+    spaces = [Space(small, "map-a"), Space(small.project(2), "vectors-b"), Space(small, "vectors-b")]
+    options: dict[str, Any] = {"lams": [0.0], "epsilons": [2.0], "answers": ["nearest"]}
+    result = frontier(spaces, **options, draws=20, word_draws=2, cache=False)
+    assert result.name == "map-a and vectors-b"
+    assert small_frontier(small, epsilons=[2.0]).name == "these vectors"
+
+
 def test_a_row_has_the_numbers_of_its_parts(small: wv.Embedding) -> None:
     result = small_frontier(small, lams=[0.5], epsilons=[2.0], answers=["nearest"])
     row = result.rows()[0]

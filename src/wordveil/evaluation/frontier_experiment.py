@@ -125,8 +125,8 @@ def frontier(
     if labelled is not None:
         undominated(facts, "accuracy", "undominated_accuracy", "accuracy_majority")
     settings = _settings(run, facts, epsilons)
-    title = chosen[0].source or chosen[0].embedding.provenance.name or "these vectors"
-    label = title if labelled is None else labelled.name
+    vectors = dict.fromkeys(space.source or space.embedding.provenance.name for space in chosen)
+    label = " and ".join(filter(None, vectors)) or "these vectors" if labelled is None else labelled.name
     claims = frontier_claims(facts, settings["reference_attack"])
     return FrontierResult(label, settings, facts, claims, is_private=labelled is not None)
 

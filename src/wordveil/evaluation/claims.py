@@ -171,7 +171,10 @@ def _ends(sweep: Sweep) -> Verdict | None:
 
 def _percentiles(sweep: Sweep, middle: list[int]) -> Verdict:
     """Compare the direction of percentiles with that of means, where a bootstrap over blocks shows one."""
-    claim = "the 5th, 50th and 95th percentiles over words move the same way as the means"
+    claim = (
+        "the 5th, 50th and 95th percentiles over words move the same way as the means, where they move "
+        "beyond noise"
+    )
     if reason := _why_undecided(sweep):
         return Verdict(claim, UNDECIDED, reason)
     wrong, moved, within_noise = [], 0, 0

@@ -27,6 +27,7 @@ MISTAKES: Final = (
             )
         },
         (f"{_POLARS_TESTS}::test_padding_covers_nulls",),
+        reason=r"AttributeError: 'NoneType' object has no attribute 'split'",
     ),
     Mistake(
         "Polars: a lazy query is drawn once more to know its type",
@@ -82,6 +83,7 @@ MISTAKES: Final = (
         _DUCKDB,
         {'null_handling="special"': 'null_handling="default"'},
         (f"{_DUCKDB_TESTS}::test_nulls",),
+        reason=r"AttributeError: 'NoneType' object has no attribute 'split'",
     ),
     Mistake(
         "DuckDB: nulls become texts",

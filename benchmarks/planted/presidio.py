@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from benchmarks.planted.mistake import Mistake
+from benchmarks.planted.mistake import NOTICED, Mistake
 from benchmarks.planted.paths import PRESIDIO as _FILE
 from benchmarks.planted.paths import PRESIDIO_TESTS as _TESTS
 
@@ -40,6 +40,7 @@ MISTAKES: Final = (
             )
         },
         (f"{_TESTS}::test_the_operator_warns",),
+        reason=r"ValueError: not enough values to unpack",
     ),
     Mistake(
         "Presidio: placeholders are kept without being asked for",
@@ -105,12 +106,14 @@ MISTAKES: Final = (
         _FILE,
         {"        _OfflineEmailRecognizer(),": "        predefined_recognizers.EmailRecognizer(),"},
         (f"{_TESTS}::test_the_analyzer_finds_patterns_without_a_network",),
+        reason=r'failed on teardown with "AssertionError: assert not \[.publicsuffix\.org',
     ),
     Mistake(
         "Presidio: the list of suffixes is downloaded",
         _FILE,
         {"TLDExtract(cache_dir=None, suffix_list_urls=())": "TLDExtract(cache_dir=None)"},
         (f"{_TESTS}::test_the_analyzer_finds_patterns_without_a_network", f"{_TESTS}::test_what_is_written"),
+        reason=NOTICED + r'|failed on teardown with "AssertionError: assert not \[.publicsuffix\.org',
     ),
     Mistake(
         "Presidio: the list of suffixes is stored",

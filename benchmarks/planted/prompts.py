@@ -86,6 +86,7 @@ MISTAKES: Final = (
         _FILE,
         {"        if role in self._roles:": '        if role == "user":'},
         (f"{_TESTS}::test_results_of_tools_are_sent_with_a_warning_or_perturbed",),
+        reason=r"wordveil\.errors\.PrivacyWarning: Results of tools are sent",
     ),
     Mistake(
         "PromptGuard: the role of the user can be left out",

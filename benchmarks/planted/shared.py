@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from benchmarks.planted.mistake import LITELLM, Mistake
+from benchmarks.planted.mistake import LITELLM, NOTICED, Mistake
 
 _TESTS: Final = "tests/integrations/test_"
 _LIBRARY: Final = "src/wordveil/integrations/library.py"
@@ -149,6 +149,7 @@ MISTAKES: Final = (
             "tests/test_missing_libraries.py::test_a_missing_library_is_named_with_its_extra",
             "tests/test_missing_libraries.py::test_everything_can_be_imported_without_the_libraries",
         ),
+        reason=NOTICED + r"|subprocess\.CalledProcessError",
     ),
     Mistake(
         "checks: a secret in a file is not seen",

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from benchmarks.planted.mistake import Mistake
+from benchmarks.planted.mistake import NOTICED, Mistake
 from benchmarks.planted.paths import SKLEARN as _FILE
 from benchmarks.planted.paths import SKLEARN_TESTS as _TESTS
 
@@ -71,6 +71,7 @@ MISTAKES: Final = (
             f"{_TESTS}::test_columns_of_frames",
             f"{_TESTS}::test_names_of_columns_are_known_without_a_fit",
         ),
+        reason=NOTICED + r"|ValueError: Length mismatch",
     ),
     Mistake(
         "scikit-learn: a search does not reach ε",

@@ -102,6 +102,25 @@ def test_a_numpy_bool_is_a_verdict() -> None:
     assert Check("a", "b", np.float64(2.0) <= 1.0, "").passed is False  # type: ignore[arg-type]  # the test
 
 
+@pytest.mark.parametrize(
+    ("passed", "power", "outcome"),
+    [(True, 0.49, "undecided"), (True, 0.5, "holds"), (True, None, "holds"), (False, 0.0, "does not hold")],
+)
+def test_a_check_without_power_is_undecided_and_fails_nothing(
+    passed: bool, power: float | None, outcome: str
+) -> None:
+    audit = Audit({"mechanism": "m"}, (Check("a", "b", passed, "p = 1", 0.0, "a mistake", power),))
+    (verdict,) = audit.verdicts()
+    assert verdict.outcome == outcome
+    assert audit.passed is passed
+    is_undecided = outcome == "undecided"
+    assert ("too little power with this many draws" in verdict.found) == is_undecided
+    assert ("1 with too little power" in audit.headline) == is_undecided
+    report = make_report(audit)
+    assert report.tables == ()  # the verdicts have the evidence and the power
+    assert "p = 1" in report.text("md")
+
+
 def test_a_bare_function_has_no_law_to_test(glove: wv.Embedding) -> None:
     perturber = wv.Perturber(wv.Laplace(glove.project(10), 5.0))
     result = audit_callable(perturber, glove)

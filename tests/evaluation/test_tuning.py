@@ -109,8 +109,24 @@ def test_the_picture_has_one_value_for_each_lam_of_a_line(small: wv.Embedding) -
     lines = wv.make_report(result).charts[0].panels[0].lines
     assert {line.name.rpartition(", ")[2] for line in lines} == {"nearest", "closest"}
     for line in lines:
-        assert line.x[0] == 0.0
+        assert line.marked or line.x[0] == 0.0
         assert all(first < second for first, second in pairwise(line.x))
+
+
+def test_nothing_in_the_picture_exceeds_a_limit(small: wv.Embedding) -> None:
+    """All settings exceed one at the given ε; only the best are moved to the limits, and drawn."""
+    result = tuned(
+        small, max_attack=0.4, max_unchanged=0.5, epsilons=[20.0, 40.0], lams=[i / 10 for i in range(11)]
+    )
+    measured = [row for row in result.rows() if row.get("closeness") is not None]
+    limits = {"attack": 0.4, "unchanged": 0.5}
+    within = [row for row in measured if all(row[name] <= 1.02 * limits[name] for name in limits)]
+    assert 0 < len(within) < len(measured)
+    lines = wv.make_report(result).charts[0].panels[0].lines
+    drawn = {(x, y) for line in lines if not line.marked for x, y in zip(line.x, line.y, strict=True)}
+    assert drawn
+    assert drawn <= {(row["lam"], row["closeness"]) for row in within}
+    assert all(row["excess_middle"] <= 0.02 for row in within)
 
 
 def test_texts_decide_with_a_warning_that_the_choice_is_not_private(small: wv.Embedding) -> None:

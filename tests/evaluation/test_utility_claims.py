@@ -135,3 +135,14 @@ def test_claims_about_what_was_not_asked_for_are_left_out() -> None:
     assert outcomes(grid(noisy(0.8, (1, 1, 8)), (0.0,), (5.0,))) == []
     assert len(outcomes(grid(noisy(0.8, (1, 2, 8)), (0.0,), (5.0, 6.0)))) == 1
     assert len(outcomes(grid(noisy(0.8, (2, 1, 8)), (0.0, 1.0), (5.0,)))) == 1
+
+
+def test_p_values_and_the_level_of_several_tests_are_in_words() -> None:
+    accuracy = noisy(0.75, (2, 2, 8))
+    accuracy[1] += 0.1
+    rises, difference = utility_claims(grid(accuracy, (0.0, 1.0), (1.0, 5.0)))
+    assert "e-" not in rises.found + difference.found
+    assert "(p < 0.001)" in difference.found
+    assert difference.found.endswith("2 tests at 0.05/2 = 0.025 each (Bonferroni)")
+    (alone,) = utility_claims(grid(accuracy[:, :1], (0.0, 1.0), (5.0,)))
+    assert alone.found.endswith("; 1 test")

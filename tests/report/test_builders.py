@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 
 import wordveil as wv
-from wordveil.evaluation.results import DensityResult, PrivacyResult, UtilityResult, result_from_dict
+from wordveil.evaluation.results import (
+    DensityResult,
+    PaperResult,
+    PrivacyResult,
+    UtilityResult,
+    result_from_dict,
+)
 from wordveil.evaluation.verdicts import Verdict
 from wordveil.report.report import Report, make_report
 
@@ -159,6 +165,59 @@ def test_utility_beside_the_paper_and_on_one_kind_of_text() -> None:
         "the paper's, bag of words": ("0.99", "0.92", "0.99"),
     }
     assert len(report.charts) == 2
+
+
+def test_a_precision_of_hardly_any_predictions_is_not_shown() -> None:
+    result = utility(("ham", "spam"), ("private",))
+    settings = result.settings | {
+        "labels": ["ham", "spam"], "majority_label": "ham", "tested_records": 200,
+    }  # fmt: skip
+
+    def recall(row: dict[str, Any]) -> dict[str, Any]:
+        is_first = row["epsilon"] == 1.0
+        share = {"ham": 0.99 if is_first else 0.9, "spam": 0.0 if is_first else 0.5}
+        is_recall = row["statistic"] == "recall"
+        return row | {"majority": 0.87} | ({"mean": share[row["label"]]} if is_recall else {})
+
+    rows = [recall(row) for row in result.rows()]
+    report = make_report(replace(result, facts=rows, settings=settings))
+    spam = cells(report, "Label 'spam'")["precision, λ = 0"]
+    assert spam[0] == "–"  # 200 · 0.87 · 0.01 predictions
+    assert "–" not in spam[1:]
+    assert "–" not in cells(report, "Label 'ham'")["precision, λ = 0"]
+
+
+def test_pages_of_the_same_data_have_titles_of_their_own() -> None:
+    sweep, scores = privacy(), utility(("ham", "spam"))
+    assert make_report(sweep).title.endswith("v, 1,234 words")
+    fast = replace(scores, settings=scores.settings | {"classifier": "fasttext"})
+    assert make_report(scores).title.endswith("trec, bag of words")
+    assert make_report(fast).title.endswith("trec, fastText")
+
+
+def test_percentiles_of_a_table_have_the_same_decimals() -> None:
+    result = privacy()
+    rows = [row | {"p50": row["p50"] + 0.25} for row in result.rows()]
+    table = cells(make_report(replace(result, facts=rows)), "N_w: 5th")
+    assert table["λ = 0"][0] == "0.0 / 1.2 / 2.0"
+
+
+def test_everything_of_the_paper_says_which_data_it_is_about() -> None:
+    row: dict[str, Any] = {
+        "records": 10, "words_a_record_mean": 3.0, "words_a_record_deviation": 1.0, "vocabulary": 40,
+        "d_max_over_d_min": 9.0, "extreme_words": 20, "sparsest_over_densest": 5.0, "share_with_sparsest": 0.1,
+    }  # fmt: skip
+    points = [{"distance": float(i), "lam": 0.0, "epsilon": 10.0, "n_w": float(i)} for i in range(40)]
+    compared = {"compare_paper": True}
+    parts = [DensityResult(name, compared, [row], [], True, points).to_dict() for name in ("one", "other")]
+    for name, paper in (("one", "sms"), ("other", "tweets")):
+        scores = utility(("ham", "spam"))
+        parts.append(replace(scores, name=name, settings=scores.settings | {"paper": paper}).to_dict())
+    result = PaperResult("paper", {"vectors": "v", "parts": ["density", "utility"]}, [], [], True, parts)
+    report = make_report(result)
+    captions, titles = [chart.caption for chart in report.charts], [table.title for table in report.tables]
+    assert len(captions) == len(set(captions)) == 4
+    assert len(titles) == len(set(titles))
 
 
 def test_density() -> None:

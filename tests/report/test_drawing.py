@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from wordveil.report.charts import Chart, Cloud, Level, Line, Panel, describe
+from wordveil.report.chart_words import describe
+from wordveil.report.charts import Chart, Cloud, Level, Line, Panel
 from wordveil.report.colours import DARK, GREY, INK, PAPER, line_style
 from wordveil.report.drawing import chart_png, chart_svg, draw_chart
 from wordveil.report.styles import page_style
@@ -124,6 +125,77 @@ def test_points_are_one_path() -> None:
     svg = chart_svg(Chart("d", "Points.", (Panel("", (line,), (), (cloud,)),), "distance", "N_w"))
     assert svg.count("<path") < 60
     assert len(svg) < 120_000
+
+
+def test_lines_of_a_group_share_a_colour_and_a_value_of_lambda_a_dash() -> None:
+    drawn = tuple(
+        Line(f"{space}{lam}", (1.0, 2.0), (0.1, 0.2 + number / 100), group=space)
+        for number, space in enumerate(("a", "b", "c", "d"))
+        for lam in (", λ = 0", ", λ = 1")
+    )
+    axes = draw_chart(Chart("g", "Groups.", (Panel("", drawn),), "S", "cosine")).axes[0]
+    styles = [(line.get_color(), line.get_linestyle(), line.get_markerfacecolor()) for line in axes.lines]
+    assert len({colour for colour, _, _ in styles}) == 4
+    assert [dash for _, dash, _ in styles] == ["-", "--"] * 4
+    assert all((fill == PAPER) == (dash == "--") for _, dash, fill in styles)
+
+
+def test_a_single_point_has_no_dash() -> None:
+    one, two = Line("one", (1.0,), (0.5,)), Line("two", (1.0, 2.0), (0.5, 0.5))
+    single = Chart("p", "", (Panel("", (one, two)),), "S", "cosine", decimals=2)
+    assert [line.get_linestyle() for line in draw_chart(single).axes[0].lines] == ["None", "--"]
+    assert describe(single).startswith("Line chart of")
+    assert describe(Chart("p", "", (Panel("", (one,)),), "S", "cosine")).startswith("Points of")
+
+
+def test_a_legend_adds_its_own_height() -> None:
+    few, many = (draw_chart(chart(lines=count), narrow=True) for count in (2, 12))
+    for figure in (few, many):
+        figure.draw_without_rendering()
+    assert many.get_figheight() > few.get_figheight()
+    assert many.axes[0].bbox.height >= 0.97 * few.axes[0].bbox.height
+
+
+def test_bars_at_the_same_x_are_some_points_apart() -> None:
+    places = {}
+    for panels in (1, 3):
+        figure = draw_chart(chart(lines=2, panels=panels))
+        figure.draw_without_rendering()
+        lines = [container.lines[0] for container in figure.axes[0].containers]
+        places[panels] = [line.get_transform().transform(line.get_xydata())[0, 0] for line in lines]
+        assert [list(line.get_xdata()) for line in lines] == [list(EPSILONS)] * 2
+    assert all(second - first == pytest.approx(4.0) for first, second in places.values())
+
+
+def test_equal_baselines_share_a_label() -> None:
+    levels = Level("majority", 0.5), Level("chance", 0.5), Level("unperturbed", 0.9)
+    line = Line("λ = 0", (1.0, 2.0), (0.5, 0.8))
+    axes = draw_chart(Chart("e", "", (Panel("", (line,), levels),), "ε", "recall", decimals=2)).axes[0]
+    assert [text.get_text() for text in axes.texts] == ["majority = chance 0.50", "unperturbed 0.90"]
+
+
+@pytest.mark.parametrize(
+    ("x", "ticks"), [((0.9, 11.0), [1, 2, 5, 10]), ((1e-3, 1e7), None), ((3.1, 4.2), None)]
+)
+def test_every_decade_of_a_logarithmic_axis_has_the_same_ticks(
+    x: tuple[float, ...], ticks: list[float] | None
+) -> None:
+    line = Line("a", x, (0.1, 0.2))
+    axes = draw_chart(Chart("l", "", (Panel("", (line,)),), "ε", "cosine", scale="log"), narrow=True).axes[0]
+    assert axes.get_xscale() == "log"
+    assert ticks is None or list(axes.get_xticks()) == ticks
+    assert len(axes.get_xticks()) >= 2 or x[1] < 2 * x[0]
+
+
+def test_the_words_of_a_figure_name_the_best_and_the_worst_line_at_the_reference() -> None:
+    lines = tuple(
+        Line(f"line {n}", (15.0 + n, 45.0 + n), (0.1 * n, 0.1 * n + 0.3), group="line") for n in range(8)
+    )
+    words = describe(
+        Chart("f", "", (Panel("", lines),), "S, % of words", "cosine", decimals=2, reference=30.0)
+    )
+    assert "all 8 lines rise" in words
+    assert "Near S = 30 the highest is line 7 with 0.78, the lowest line 0 with 0.15." in words
 
 
 def luminance(colour: str) -> float:

@@ -10,6 +10,7 @@ from wordveil.evaluation.verdicts import UNDECIDED, Verdict, decided
 __all__ = ["Audit", "Check", "not_tested", "rounded_up"]
 
 _WORDS: Final = {True: "passed", False: "FAILED", None: "not tested"}
+_MIN_POWER: Final = 0.5  # a check that misses the mistake more often than it finds it decides nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,20 @@ class Check:
             return f"{self.mistake} would always be found"
         shown = math.floor(1000.0 * self.power) / 1000.0
         return f"{self.mistake} would have been found with probability {min(shown, 0.999):g}"
+
+    @property
+    def lacks_power(self) -> bool:
+        """Whether it passed, and would probably have passed with the mistake as well."""
+        return self.passed is True and self.power is not None and self.power < _MIN_POWER
+
+    def verdict(self) -> Verdict:
+        """Return the check as a verdict: undecided without power, though a mistake that was found counts."""
+        name = f"{self.group}: {self.name}"
+        if self.passed is None:
+            return Verdict(name, UNDECIDED, self.found)
+        if self.lacks_power:
+            return Verdict(name, UNDECIDED, f"too little power with this many draws; {self.found}")
+        return Verdict(name, decided(self.passed), self.found)
 
     @property
     def found(self) -> str:
@@ -129,7 +144,9 @@ class Audit:
     def headline(self) -> str:
         """The outcome in one sentence."""
         untested = sum(check.passed is None for check in self.checks)
+        powerless = sum(check.lacks_power for check in self.checks)
         parts = [f"{len(self.checks) - untested} checks"] + [f"{untested} not tested"] * bool(untested)
+        parts += [f"{powerless} with too little power"] * bool(powerless)
         verdict = "passed" if self.passed else f"FAILED: {'; '.join(check.name for check in self.failed)}"
         outcome = f"The audit {verdict} ({', '.join(parts)})."
         if not self.states_error:
@@ -141,14 +158,7 @@ class Audit:
 
     def verdicts(self) -> list[Verdict]:
         """Return the checks as verdicts, for a report."""
-        return [
-            Verdict(
-                f"{check.group}: {check.name}",
-                UNDECIDED if check.passed is None else decided(check.passed),
-                check.found,
-            )
-            for check in self.checks
-        ]
+        return [check.verdict() for check in self.checks]
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row of facts per check."""

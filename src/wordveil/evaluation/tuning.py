@@ -190,7 +190,7 @@ def _settings(search: Search, best: Point) -> dict[str, Any]:
         return sorted({row[name] for row in rows if row[name] is not None})
 
     facts: dict[str, Any] = {
-        "settings_tried": len(rows),
+        "settings_tried": search.settings_tried,
         "spaces": different("space"),
         "mechanisms": different("mechanism"),
         "lams": different("lam"),

@@ -14,6 +14,7 @@ from wordveil.mechanisms import Mechanism
 
 __all__ = [
     "LEVEL",
+    "NEARLY",
     "NOT_LEARNT",
     "STATISTICS",
     "Constraint",
@@ -25,6 +26,7 @@ __all__ = [
 
 End = Literal["favourable", "middle", "unfavourable"]
 LEVEL: Final = 0.05  # of "it is not better than the most frequent label"
+NEARLY: Final = 0.02  # of a limit: with few draws, a setting this little beyond it may be within
 NOT_LEARNT: Final = "the classifier is not significantly better than the most frequent label"
 
 

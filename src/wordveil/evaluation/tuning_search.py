@@ -8,7 +8,7 @@ from typing import Any, Final
 from wordveil.evaluation.frontier_experiment import curve_attack, setting_row
 from wordveil.evaluation.frontier_measures import Effort, Measurer
 from wordveil.evaluation.frontier_spaces import Curve, spread_epsilons
-from wordveil.evaluation.tuning_problem import End, Measured, Problem
+from wordveil.evaluation.tuning_problem import NEARLY, End, Measured, Problem
 
 __all__ = ["Point", "Search"]
 
@@ -23,7 +23,6 @@ _NO_EFFORT: Final = Effort()
 _CONFIRMATIONS: Final = 5  # each false with 2.5%, and from the second on at an ε that is safer
 _ELASTICITY: Final = 1.5  # log ε per excess: a step back that is a little more than S needs
 _LARGEST_EXCESS: Final = 0.2  # that counts for a step, since one flawed value would end the search
-_NEARLY: Final = 0.02  # of a limit: with few draws, a setting this little beyond it may be within
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +60,7 @@ class Point:
     def rank(self, end: End) -> tuple[float, float]:
         """Return a key that sorts better points first: those that satisfy the constraints, by the goal."""
         excess = self.excess(end)
-        if excess > (_NEARLY if end == "middle" else 0.0):
+        if excess > (NEARLY if end == "middle" else 0.0):
             return excess, 0.0
         value = math.inf if self.goal is None else self.goal.share
         return 0.0, -value if self.problem.is_for_utility else value
@@ -87,7 +86,7 @@ class Search:
     later: Effort
     last: Effort
     watch: Callable[[float], None] = lambda _: None
-    tried: dict[Any, dict[str, Any]] = field(default_factory=dict, init=False)
+    tried: dict[tuple[int, float, Effort], dict[str, Any]] = field(default_factory=dict, init=False)
 
     def run(self, curves: list[Curve], epsilons: list[float] | None, lams: list[float]) -> list[Point]:
         """Return the contenders, the best first, measured with the most draws."""
@@ -122,7 +121,7 @@ class Search:
         for constraint in problem.constraints:
             share = problem.value(constraint.name, measurer, mechanism, effort)
             shares[constraint.name] = share
-            if not with_goal and constraint.excess(share, "favourable") > _NEARLY:
+            if not with_goal and constraint.excess(share, "favourable") > NEARLY:
                 break  # the others are more expensive
         goal = problem.value(problem.goal, measurer, mechanism, effort) if with_goal else None
         point = Point(curve, epsilon, shares, goal, problem, effort)
@@ -130,12 +129,19 @@ class Search:
         return point
 
     def _remember(self, point: Point, effort: Effort) -> None:
-        row = setting_row(point.curve, point.epsilon) | {"draws": effort.draws}
-        key = (id(point.curve), point.epsilon)
+        """Keep a measurement; constraints, and later the goal, with the same draws are one."""
+        row = setting_row(point.curve, point.epsilon) | {"draws": effort.draws, "seed": effort.seed}
         values = dict(point.shares) | ({} if point.goal is None else {self.problem.goal: point.goal})
         for name, share in values.items():
             row |= {name: share.share, f"{name}_low": share.low, f"{name}_high": share.high}
+        row["excess_middle"] = point.excess("middle")
+        key = (id(point.curve), point.epsilon, effort)
         self.tried[key] = self.tried.get(key, {}) | row
+
+    @property
+    def settings_tried(self) -> int:
+        """How many settings were measured, with whatever draws."""
+        return len({(curve, epsilon) for curve, epsilon, _ in self.tried})
 
     def _first_look(self, curve: Curve, epsilons: list[float] | None) -> Point:
         """Return the setting of a line where the constraints end, with few draws."""

@@ -1,18 +1,27 @@
 """What a choice gives up, and how close it came, in sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from wordveil.evaluation.tuning_problem import LEVEL, NOT_LEARNT, STATISTICS, Problem
 from wordveil.evaluation.tuning_search import Point
 
-__all__ = ["NOT_PRIVATE", "how_close", "setting_name", "traded_away"]
+__all__ = [
+    "NOT_PRIVATE",
+    "SHARES",
+    "how_close",
+    "limit_in_words",
+    "limits_in_words",
+    "setting_name",
+    "traded_away",
+]
 
 NOT_PRIVATE: Final = (
     "If the labelled texts are private, this choice is not private: it depends on them, without noise. To "
     "avoid that, tune on a public stand-in, texts of the same kind that are nobody's secret, and use the "
     "setting unseen."
 )
+SHARES: Final = ("attack", "unchanged", "attack_on_watched", "linkage")  # shown in percent
 _CLEARLY: Final = 0.1  # better by a tenth
 # What else is worth knowing about a setting: its column, its name, whether smaller is better, its format.
 _OTHERS: Final = (
@@ -41,6 +50,26 @@ def setting_name(row: dict[str, Any]) -> str:
     if row.get("answer"):
         parts.append(f"{row['answer']} answer")
     return ", ".join([*parts, f"ε = {row['epsilon']:g}"])
+
+
+def limit_in_words(name: str, limit: float) -> str:
+    """Return the limit of a statistic.
+
+    Examples
+    --------
+    >>> limit_in_words("attack", 0.3), limit_in_words("closeness", 0.5)
+    ('at most 30%', 'at least 0.5')
+    """
+    shown = f"{100.0 * limit:g}%" if name in SHARES else f"{limit:g}"
+    return f"at {'most' if STATISTICS[name].is_privacy else 'least'} {shown}"
+
+
+def limits_in_words(problem: Mapping[str, Any]) -> list[str]:
+    """Return the constraints of a problem, as `Problem.to_dict` has them."""
+    return [
+        f"{STATISTICS[name].label}: {limit_in_words(name, limit)}"
+        for name, limit in problem["limits"].items()
+    ]
 
 
 def how_close(point: Point) -> str:

@@ -16,7 +16,7 @@ from wordveil.evaluation.scores import best_constant, p_not_better, scores_of
 from wordveil.evaluation.student import deviation_of, half_width, p_positive, p_two_sided
 from wordveil.evaluation.verdicts import DOES_NOT_HOLD, HOLDS, UNDECIDED, Verdict
 
-__all__ = ["ScoredGrid", "utility_claims"]
+__all__ = ["ScoredGrid", "p_in_words", "utility_claims"]
 
 _MIN_RECALL: Final = 0.94  # the paper says "around 0.95 or higher"; a hundredth less still counts
 _MAX_HALF_WIDTH: Final = 0.05  # a wider interval could hide a difference of 5 points
@@ -136,11 +136,11 @@ def _rises(grid: ScoredGrid) -> Verdict:
     is_closer = abs(benchmark - means[-1]) < abs(benchmark - means[0])
     pairs = zip(means, grid.epsilons, strict=True)
     values = ", ".join(f"{mean:.3f} at ε = {epsilon:g}" for mean, epsilon in pairs)
-    evidence = f"{values}; unperturbed {benchmark:.3f} (p = {p:.3g})"
+    evidence = f"{values}; unperturbed {benchmark:.3f} ({p_in_words(p)})"
     worst = float(grid.p_not_better()[:, -1].max())
     if worst >= _LEVEL / len(grid.lams):
         reason = f"at ε = {grid.epsilons[-1]:g} it is not significantly better than the most frequent label"
-        return Verdict(claim, UNDECIDED, f"{reason} (p = {worst:.2g}); {evidence}")
+        return Verdict(claim, UNDECIDED, f"{reason} ({p_in_words(worst)}); {evidence}")
     steps = [(0, len(means) - 1), *pairwise(range(len(means)))]
     falls = [
         f"ε = {grid.epsilons[i]:g} to {grid.epsilons[j]:g}"
@@ -171,10 +171,12 @@ def _no_difference(grid: ScoredGrid) -> Verdict:
         smallest_p, widest = min(smallest_p, difference.p_different), max(widest, difference.half)
         lines.append(
             f"λ = {grid.lams[i]:g}{_at(grid.epsilons[j])}: {difference.mean:+.3f} ± {difference.half:.3f} "
-            f"(p = {difference.p_different:.2g})"
+            f"({p_in_words(difference.p_different)})"
         )
-    evidence = f"{'; '.join(lines)}; {len(pairs)} tests (Bonferroni)"
-    if smallest_p <= _LEVEL / len(pairs):
+    level = _LEVEL / len(pairs)
+    bonferroni = f" at {_LEVEL:g}/{len(pairs)} = {level:.2g} each (Bonferroni)" if len(pairs) > 1 else ""
+    evidence = f"{'; '.join(lines)}; {len(pairs)} test{'s'[: len(pairs) > 1]}{bonferroni}"
+    if smallest_p <= level:
         return Verdict(claim, DOES_NOT_HOLD, evidence)
     if widest > _MAX_HALF_WIDTH:
         return Verdict(claim, UNDECIDED, f"{evidence}; an interval is wider than ±{_MAX_HALF_WIDTH:g}")
@@ -182,6 +184,17 @@ def _no_difference(grid: ScoredGrid) -> Verdict:
         reason = "some are not significantly better than the most frequent label"
         return Verdict(claim, UNDECIDED, f"{evidence}; {reason}")
     return Verdict(claim, HOLDS, evidence)
+
+
+def p_in_words(value: float) -> str:
+    """Return a p-value for readers: the smaller it is, the less its approximation means.
+
+    Examples
+    --------
+    >>> p_in_words(3.6e-64), p_in_words(0.0072), p_in_words(0.96)
+    ('p < 0.001', 'p = 0.007', 'p = 0.960')
+    """
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
 def _at(epsilon: float | None) -> str:
@@ -200,11 +213,11 @@ def _recall(grid: ScoredGrid, place: int, label: str) -> Verdict:
         return Verdict(claim, UNDECIDED, grid.why_undecided)
     p_below, p_above = _p_of_recall(grid, place)
     if p_below.min() < _LEVEL / means.size:
-        return Verdict(claim, DOES_NOT_HOLD, f"{evidence} (p = {p_below.min():.2g})")
+        return Verdict(claim, DOES_NOT_HOLD, f"{evidence} ({p_in_words(p_below.min())})")
     worst = float(grid.p_not_better().max())
     if worst >= _LEVEL / means.size:
         reason = "at some setting the classifier is not significantly better than the most frequent label"
-        return Verdict(claim, UNDECIDED, f"{reason} (p = {worst:.2g}); {evidence}")
+        return Verdict(claim, UNDECIDED, f"{reason} ({p_in_words(worst)}); {evidence}")
     if p_above.max() >= _LEVEL:
         return Verdict(claim, UNDECIDED, f"{evidence}; at some setting it could be lower by chance")
     return Verdict(claim, HOLDS, evidence)

@@ -7,6 +7,7 @@ from wordveil.evaluation.attacks_result import Attack, Attacks
 from wordveil.report.charts import Chart, Level, Line, Panel
 from wordveil.report.report import Report, make_report
 from wordveil.report.tables import StatTable
+from wordveil.rounding import percent
 
 __all__ = ["attack_report"]
 
@@ -31,7 +32,7 @@ def attack_report(attacks: Attacks) -> Report:
         _charts(attacks),
         tables,
         attacks.rows(),
-        {name: value for name, value in attacks.settings.items() if name != "settings"},
+        _settings(attacks.settings),
         attacks.is_private,
         attacks.to_dict(),
     )
@@ -41,17 +42,23 @@ def _summary(attacks: Attacks) -> tuple[str, str, str]:
     best = max(attacks.attacks, key=lambda attack: attack.success.share - attack.null)
     count = len(attacks.settings["settings"])
     return (
-        f"{count} setting{'s' if count > 1 else ''} attacked by those who know everything but the noise.",
+        f"{count} setting{'s were' if count > 1 else ' was'} attacked by someone who knows everything but "
+        "the noise.",
         f"The largest gain is that of '{best.group}: {best.name}' with {_setting(best.setting)}: "
-        f"{_percent(best.success.share)}, and {_percent(best.null)} without the output.",
+        f"{percent(best.success.share)}, and {percent(best.null)} without the output.",
         "These numbers are about the texts that were attacked: private, not for release."
         if attacks.is_private
         else "Only public words were attacked; texts are traced back far more often than words.",
     )
 
 
-def _percent(share: float) -> str:
-    return f"{100.0 * share:.1f}%" if share >= 0.001 else f"{100.0 * share:.3f}%"
+def _settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings with the values that the attacked ones have, each once, in place of their list."""
+    attacked = settings["settings"]
+    names = dict.fromkeys(name for setting in attacked for name in setting)
+    values = {name: list(dict.fromkeys(setting.get(name) for setting in attacked)) for name in names}
+    known = {name: [value for value in row if value is not None] for name, row in values.items()}
+    return known | {name: value for name, value in settings.items() if name != "settings"}
 
 
 def _table(attacks: Attacks) -> StatTable:
@@ -59,15 +66,15 @@ def _table(attacks: Attacks) -> StatTable:
         (
             f"{attack.group}: {attack.name}",
             _setting(attack.setting),
-            _percent(attack.success.share),
-            f"{_percent(attack.success.low)} to {_percent(attack.success.high)}",
-            _percent(attack.null),
+            percent(attack.success.share),
+            f"{percent(attack.success.low)} to {percent(attack.success.high)}",
+            percent(attack.null),
             f"{attack.count:,}",
         )
         for attack in attacks.attacks
     ]
     columns = ("attack", "setting", "success", "95% interval", "without the output", "attacked")
-    return StatTable("Attacks", columns, tuple(rows))
+    return StatTable("Attacks", columns, tuple(rows), text_columns=("setting",))
 
 
 def _setting(setting: dict[str, Any]) -> str:
@@ -85,8 +92,9 @@ def _family(setting: dict[str, Any]) -> str:
 
 
 def _easiest(attacks: Attacks) -> StatTable:
-    rows = tuple((word.word, _percent(word.named), word.why) for word in attacks.easiest)
-    return StatTable("The words that are easiest to recover", ("word", "recovered", "why"), rows)
+    rows = tuple((word.word, percent(word.named), word.why) for word in attacks.easiest)
+    columns = ("word", "recovered", "why")
+    return StatTable("The words that are easiest to recover", columns, rows, text_columns=("why",))
 
 
 def _charts(attacks: Attacks) -> list[Chart]:
@@ -105,12 +113,12 @@ def _charts(attacks: Attacks) -> list[Chart]:
     caption = "How often each attack succeeds, against ε, with 95% intervals; floors: without the output."
     same = len({line.x for panel in panels for line in panel.lines}) == 1
     scale: Literal["", "linear"] = "" if same else "linear"
-    return [Chart("attacks", caption, tuple(panels), "ε", "success", (0.0, 1.0), decimals=2, scale=scale)]
+    return [Chart("attacks", caption, tuple(panels), "ε", "success, %", (0.0, 100.0), scale=scale)]
 
 
 def _line(name: str, row: list[Attack]) -> Line:
     x = tuple(attack.setting["epsilon"] for attack in row)
-    y, low, high = (tuple(attack.success[i] for attack in row) for i in range(3))
+    y, low, high = (tuple(100.0 * attack.success[i] for attack in row) for i in range(3))
     return Line(name, x, y, low, high)
 
 
@@ -118,11 +126,13 @@ def _floors(lines: dict[str, list[Attack]]) -> tuple[Level, ...]:
     """Return the null of each line; equal ones share a floor, and one that varies has both its ends."""
     names: dict[float, list[str]] = {}
     for name, row in lines.items():
-        nulls = [round(attack.null, 6) for attack in row]
+        nulls = [round(100.0 * attack.null, 4) for attack in row]
         for null in {min(nulls), max(nulls)}:
             names.setdefault(null, []).append(name)
-    usual = max(names, key=lambda null: len(names[null]))  # named without its lines, since legends are narrow
-    others = [Level(f"… {', '.join(owners)}", null) for null, owners in names.items() if null != usual]
+    usual = max(names, key=lambda null: len(names[null]))  # named without its lines, since margins are narrow
+    others = [
+        Level(f"{', '.join(owners)}, without output", null) for null, owners in names.items() if null != usual
+    ]
     return Level("without the output", usual), *others
 
 

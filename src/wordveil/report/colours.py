@@ -1,8 +1,8 @@
 """The colours of pages and figures: each has a light form, which figures are drawn in, and a dark one."""
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-__all__ = ["GREY", "GRID", "INK", "PAPER", "dark_style", "line_style"]
+__all__ = ["GREY", "GRID", "INK", "PAPER", "LineStyle", "dark_style", "line_style"]
 
 INK: Final = "#222222"
 GREY: Final = "#666666"
@@ -18,6 +18,10 @@ _LINES: Final = (
     ("#cc79a7", "v", (0, (5, 1))),
     ("#56b4e9", "P", (0, (1, 1))),
 )
+
+# Of lines of one group, which share a colour and a mark: the dash, and whether marks are filled, so that
+# lines of a single point differ too.
+_VARIANTS: Final = (("-", True), ("--", False), (":", True), ("-.", False), ((0, (5, 1)), True))
 
 # In the order of brightness of the light ones, so neighbours stay as distinct as they are on white.
 DARK: Final = {
@@ -35,20 +39,35 @@ DARK: Final = {
 """The dark form of every colour that figures are drawn in."""
 
 
-def line_style(number: int) -> tuple[str, str, Any]:
-    """Return a colour, a mark and a dash; beyond six lines, colours repeat with other marks and dashes.
+class LineStyle(NamedTuple):
+    """How a line is drawn."""
+
+    colour: str
+    mark: str
+    dash: Any
+    is_filled: bool = True
+
+
+def line_style(number: int, variant: int | None = None) -> LineStyle:
+    """Return the style of a line; beyond six, colours repeat with other marks and dashes.
+
+    With a variant, `number` is that of a group of lines, and decides the colour and the mark alone.
 
     Examples
     --------
     >>> line_style(1)
-    ('#0072b2', 's', '--')
-    >>> line_style(7)
+    LineStyle(colour='#0072b2', mark='s', dash='--', is_filled=True)
+    >>> line_style(7)[:3]
     ('#0072b2', 'D', ':')
+    >>> line_style(1, 0)[2:], line_style(1, 1)[2:]
+    (('-', True), ('--', False))
     """
     cycle = number // len(_LINES)
     colour = _LINES[number % len(_LINES)][0]
     _, mark, dash = _LINES[(number + cycle) % len(_LINES)]
-    return colour, mark, dash
+    if variant is None:
+        return LineStyle(colour, mark, dash)
+    return LineStyle(colour, mark, *_VARIANTS[variant % len(_VARIANTS)])
 
 
 def dark_style() -> str:

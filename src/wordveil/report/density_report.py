@@ -74,7 +74,7 @@ def _table(result: DensityResult, row: Row) -> StatTable:
         f"densest is the mean distance of the {count} sparsest words over that of the {count} densest; "
         f"records with a sparse word: the mean share that contains a given one of the {count} sparsest."
     )
-    return StatTable("How densely the words of these texts lie", header, tuple(rows), note)
+    return StatTable(f"How densely the words of {result.name} lie", header, tuple(rows), note)
 
 
 def _paper_row(values: dict[str, Any]) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _charts(result: DensityResult) -> list[Chart]:
     if not lines:
         return []
     caption = (
-        f"N_w against the distance to the nearest word of the entire vocabulary, at ε = "
+        f"{result.name}: N_w against the distance to the nearest word of the entire vocabulary, at ε = "
         f"{result.points[0]['epsilon']:g}: one dot per word ({len(clouds[0].x):,} of the texts' words), "
         "and means."
     )

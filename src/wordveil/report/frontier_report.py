@@ -6,13 +6,14 @@ from typing import Any, Final
 from wordveil.evaluation.frontier_claims import curve_of
 from wordveil.evaluation.results import FrontierResult
 from wordveil.report.charts import Chart, Level, Line, Panel
-from wordveil.report.frontier_tables import curve_names, frontier_tables, full_names, nearest_to
-from wordveil.report.grids import Row, tally
+from wordveil.report.frontier_tables import curve_names, frontier_tables, full_names, group_names, nearest_to
+from wordveil.report.grids import Row, tally, values_of
 from wordveil.report.report import Report, make_report
 
 __all__ = ["frontier_report"]
 
-_S: Final = "S: how often a word is guessed"
+_S: Final = "S, % of words that an attacker guesses"
+_IN_PERCENT: Final = ("attack", "linkage")
 _MARK: Final = "undominated (ringed)"
 _RINGS: Final = (
     "Rings mark settings for which no other one, in any panel, has a smaller S and as much of the other, and "
@@ -24,13 +25,12 @@ _RINGS: Final = (
 def frontier_report(result: FrontierResult) -> Report:
     """Return the report on what λ, spaces, mechanisms and answers buy."""
     rows = result.rows()
-    has_texts = "accuracy" in rows[0]
-    charts = [*_text_charts(rows), *_closeness_charts(rows)]
-    tables = frontier_tables(rows, result.settings["reference_attack"])
-    about = f", {result.name}" if has_texts else f": {result.name}"
+    at = result.settings["reference_attack"]
+    charts = [*_text_charts(rows, 100.0 * at), *_closeness_charts(rows, 100.0 * at)]
+    tables = frontier_tables(rows, at)
     return Report(
         "frontier",
-        f"What settings are worth at equal attack{about}",
+        _title(result, rows),
         _summary(result, rows),
         result.verdicts(),
         charts,
@@ -42,23 +42,34 @@ def frontier_report(result: FrontierResult) -> Report:
     )
 
 
+def _title(result: FrontierResult, rows: Sequence[Row]) -> str:
+    """Return what was compared, on which vectors; maps and projections are named by what they are made of."""
+    mechanisms = values_of(rows, "mechanism")
+    what = f"{len(mechanisms)} mechanisms" if len(mechanisms) > 1 else "settings"
+    spaces = {row["vectors"].partition("[")[0]: row["space"] for row in rows}
+    bases = [name for name, space in spaces.items() if not space.startswith("map ")]
+    texts = f"{result.name}, " if "accuracy" in rows[0] else ""
+    return f"What {what} are worth at equal attack: {texts}{', '.join(bases or spaces)}"
+
+
 def _summary(result: FrontierResult, rows: Sequence[Row]) -> tuple[str, str, str]:
     at = result.settings["reference_attack"]
     near = nearest_to(rows, at)
     best = max(near, key=lambda row: row["cosine_content"])
     worst = min(near, key=lambda row: row["cosine_content"])
     names = dict(zip(map(id, rows), full_names(rows), strict=True))
-    head = f"{len(rows)} settings were compared by S, how often the best guess of an attacker is right"
+    head = f"{len(rows)} settings were compared by S, the % of words that an attacker guesses"
     closeness = (
-        f"Near S = {at:g}, answers to content words have a mean cosine of {best['cosine_content']:.2f} at "
-        f"best ({names[id(best)]}, ε = {best['epsilon']:g}) and {worst['cosine_content']:.2f} at worst "
-        f"({names[id(worst)]}, ε = {worst['epsilon']:g}); one and the same answer for every word has "
+        f"Near S = {100 * at:g}%, answers to content words have a mean cosine of "
+        f"{best['cosine_content']:.2f} at best ({names[id(best)]}, ε = {best['epsilon']:g}) and "
+        f"{worst['cosine_content']:.2f} at worst ({names[id(worst)]}, ε = "
+        f"{worst['epsilon']:g}); one and the same answer for every word has "
         f"{best['constant_cosine_content']:.2f}."
     )
     if "accuracy" in best:
         top = max(near, key=lambda row: row["accuracy"])
         closeness = (
-            f"Near S = {at:g}, the best accuracy is {top['accuracy']:.3f} ({names[id(top)]}), "
+            f"Near S = {100 * at:g}%, the best accuracy is {top['accuracy']:.3f} ({names[id(top)]}), "
             f"{top['accuracy_unperturbed']:.3f} on unperturbed text and {top['accuracy_majority']:.3f} by "
             f"the most frequent label; there {top['linkage']:.0%} of the texts are linked to their originals."
         )
@@ -69,7 +80,7 @@ def _panels(
     rows: Sequence[Row], x: str, y: str, levels: tuple[Level, ...], marked: str = ""
 ) -> tuple[Panel, ...]:
     """Return a panel for each answer, with a line for each space, mechanism and λ."""
-    names = curve_names(rows)
+    groups_of = dict(zip(names := curve_names(rows), group_names(rows), strict=True))
     panels = []
     for answer in dict.fromkeys(row["answer"] for row in rows):
         groups: dict[Any, list[Row]] = {}
@@ -80,16 +91,17 @@ def _panels(
                 named[curve] = name
                 groups.setdefault(curve, []).append(row)
         lines = tuple(
-            _line(named[curve], sorted(group, key=lambda row: row[x]), x, y, marked)
+            _line(named[curve], groups_of[named[curve]], sorted(group, key=lambda row: row[x]), x, y, marked)
             for curve, group in groups.items()
         )
         panels.append(Panel(f"{answer} answer" if answer else "own answers", lines, levels))
     return tuple(panels)
 
 
-def _line(name: str, rows: Sequence[Row], x: str, y: str, marked: str) -> Line:
+def _line(name: str, group: str, rows: Sequence[Row], x: str, y: str, marked: str) -> Line:
     def column(key: str) -> tuple[float, ...]:
-        return tuple(float(row[key]) for row in rows)
+        scale = 100.0 if key.startswith(_IN_PERCENT) else 1.0
+        return tuple(scale * float(row[key]) for row in rows)
 
     return Line(
         name,
@@ -98,10 +110,11 @@ def _line(name: str, rows: Sequence[Row], x: str, y: str, marked: str) -> Line:
         column(f"{y}_low"),
         column(f"{y}_high"),
         tuple(bool(row[marked]) for row in rows) if marked else None,
+        group,
     )
 
 
-def _closeness_charts(rows: Sequence[Row]) -> list[Chart]:
+def _closeness_charts(rows: Sequence[Row], reference: float) -> list[Chart]:
     nulls = (
         Level("constant", rows[0]["constant_cosine_content"]),
         Level("random", rows[0]["random_cosine_content"]),
@@ -121,6 +134,7 @@ def _closeness_charts(rows: Sequence[Row]) -> list[Chart]:
         decimals=2,
         scale="linear",
         mark=_MARK,
+        reference=reference,
     )
     by_epsilon = Chart(
         "closeness-by-epsilon",
@@ -136,7 +150,7 @@ def _closeness_charts(rows: Sequence[Row]) -> list[Chart]:
     return [by_attack, by_epsilon]
 
 
-def _text_charts(rows: Sequence[Row]) -> list[Chart]:
+def _text_charts(rows: Sequence[Row], reference: float) -> list[Chart]:
     if "accuracy" not in rows[0]:
         return []
     first = rows[0]
@@ -154,17 +168,19 @@ def _text_charts(rows: Sequence[Row]) -> list[Chart]:
         decimals=2,
         scale="linear",
         mark=_MARK,
+        reference=reference,
     )
     linkage = Chart(
         "linkage",
         f"How often a private text is linked to its original among {first['linkage_candidates']:,}, by its "
         "words and its length, against S. The bars are 95% intervals; the dashed line is its length alone.",
-        _panels(rows, "attack", "linkage", (Level("length", first["linkage_by_length"]),)),
+        _panels(rows, "attack", "linkage", (Level("length", 100.0 * first["linkage_by_length"]),)),
         _S,
-        "linked texts, share",
-        (0.0, 1.0),
-        decimals=2,
+        "linked texts, %",
+        (0.0, 100.0),
+        decimals=1,
         scale="linear",
+        reference=reference,
     )
     by_epsilon = Chart(
         "accuracy-by-epsilon",

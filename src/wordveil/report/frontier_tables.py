@@ -8,7 +8,7 @@ from wordveil.report.grids import Row, values_of
 from wordveil.report.tables import StatTable
 from wordveil.rounding import at_most
 
-__all__ = ["curve_names", "frontier_tables", "full_names", "nearest_to"]
+__all__ = ["curve_names", "frontier_tables", "full_names", "group_names", "nearest_to"]
 
 _KINDS: Final = {"tokens": "running text", "content": "content words", "uniform": "uniform words"}
 _CLOSENESS: Final = {
@@ -26,7 +26,7 @@ def frontier_tables(rows: Sequence[Row], attack: float) -> list[StatTable]:
 
 
 def curve_names(rows: Sequence[Row]) -> list[str]:
-    """Return the name of the line of each row: its space, and what else differs between the rows.
+    """Return the name of the line of each row: its group, and λ if this differs between the rows.
 
     Examples
     --------
@@ -34,17 +34,26 @@ def curve_names(rows: Sequence[Row]) -> list[str]:
     >>> curve_names([*rows, rows[0] | {"options": "answer_prior=f98e07"}])
     ['10 axes, λ = 0', '10 axes, λ = 1', '10 axes, λ = 0']
     """
-    several_lams, several = len(values_of(rows, "lam")) > 1, len(values_of(rows, "mechanism")) > 1
+    return [f"{group}{lam}" for group, lam in zip(group_names(rows), _lams(rows), strict=True)]
+
+
+def group_names(rows: Sequence[Row]) -> list[str]:
+    """Return the name that the lines of all λ share: their space, and what else differs between the rows."""
+    several = len(values_of(rows, "mechanism")) > 1
     names = []
     for row in rows:
         parts = [row["space"].removeprefix("map ") if row["space"] != "map" else "map"]
         if several and row["mechanism"] != "mahalanobis":
             parts.append(row["mechanism"])
-        if several_lams and row.get("lam") is not None:
-            parts.append(f"λ = {row['lam']:g}")
         names.append(", ".join(parts))
-    names = _distinguished(names, [str(row.get("vectors") or "") for row in rows])
-    return _distinguished(names, [_options(row) for row in rows])
+    for values in ([str(row.get("vectors") or "") for row in rows], [_options(row) for row in rows]):
+        names = _distinguished(names, _lams(rows), values)
+    return names
+
+
+def _lams(rows: Sequence[Row]) -> list[str]:
+    several = len(values_of(rows, "lam")) > 1
+    return [f", λ = {row['lam']:g}" if several and row.get("lam") is not None else "" for row in rows]
 
 
 def _options(row: Row) -> str:
@@ -53,14 +62,14 @@ def _options(row: Row) -> str:
     return ", ".join(part for part in parts if not part.startswith("answer_"))
 
 
-def _distinguished(names: list[str], values: list[str]) -> list[str]:
-    """Return names with the value appended where one name stands for several values."""
-    different: dict[str, set[str]] = {}
-    for name, value in zip(names, values, strict=True):
-        different.setdefault(name, set()).add(value)
+def _distinguished(names: list[str], lams: list[str], values: list[str]) -> list[str]:
+    """Return names with the value appended where one name, with its λ, stands for several values."""
+    different: dict[tuple[str, str], set[str]] = {}
+    for name, lam, value in zip(names, lams, values, strict=True):
+        different.setdefault((name, lam), set()).add(value)
     return [
-        f"{name}, {value}" if value and len(different[name]) > 1 else name
-        for name, value in zip(names, values, strict=True)
+        f"{name}, {value}" if value and len(different[name, lam]) > 1 else name
+        for name, lam, value in zip(names, lams, values, strict=True)
     ]
 
 
@@ -131,7 +140,7 @@ def _compared(rows: Sequence[Row], attack: float) -> StatTable:
         f"{texts if 'accuracy' in near[0] else ''}"
     )
     return _table(
-        f"Near S = {attack:g}, in order of closeness", near, columns, note, _null_rows(near, columns)
+        f"Near S = {100 * attack:g}%, in order of closeness", near, columns, note, _null_rows(near, columns)
     )
 
 

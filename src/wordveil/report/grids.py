@@ -94,7 +94,7 @@ def lines_of(rows: Sequence[Row], key: str, low: str = "", high: str = "") -> tu
     Examples
     --------
     >>> lines_of([{"lam": 0.0, "epsilon": e, "mean": e / 10} for e in (5.0, 1.0)], "mean")
-    (Line(name='λ = 0', x=(1.0, 5.0), y=(0.1, 0.5), low=None, high=None, marked=None),)
+    (Line(name='λ = 0', x=(1.0, 5.0), y=(0.1, 0.5), low=None, high=None, marked=None, group=''),)
     """
     groups: dict[str, list[Row]] = {}
     for name, row in zip(name_settings(rows), rows, strict=True):

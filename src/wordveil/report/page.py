@@ -4,9 +4,11 @@ import base64
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
-from wordveil.report.charts import Chart, describe
+from wordveil.report.chart_words import describe
+from wordveil.report.charts import Chart
+from wordveil.report.setting_labels import labelled_settings
 from wordveil.report.styles import NARROW, page_style
-from wordveil.report.tables import StatTable, escaped, plain
+from wordveil.report.tables import StatTable, escaped
 
 if TYPE_CHECKING:
     from wordveil.report.report import Report
@@ -40,6 +42,7 @@ def _contents(report: "Report") -> str:
         "figure-1": "Main figure" if report.charts else "",
         "verdicts": "Verdicts" if report.verdicts else "",
         "figure-2": "More figures" if len(report.charts) > 1 else "",
+        "tables": "Tables" if report.tables else "",
         "settings": "Settings",
     }
     items = "".join(f'<li><a href="#{place}">{name}</a></li>' for place, name in links.items() if name)
@@ -106,8 +109,8 @@ def _table(table: StatTable, number: int) -> str:
 
 def _settings(report: "Report") -> str:
     rows = "".join(
-        f"<tr><td>{escaped(name.replace('_', ' '))}</td><td>{escaped(plain(value))}</td></tr>"
-        for name, value in report.settings.items()
+        f"<tr><td>{escaped(name)}</td><td>{escaped(value)}</td></tr>"
+        for name, value in labelled_settings(report.settings)
     )
     table = f"<table><tbody>{rows}</tbody></table>"
     return f'<section class="settings" id="settings"><h2>Settings</h2>{table}</section>'

@@ -49,7 +49,7 @@ def privacy_report(result: PrivacyResult) -> Report:
         tables += [_benchmark(last)] if all_dims[-1] == _BENCHMARK_DIM else []
     return Report(
         "privacy",
-        f"How much privacy words get: {result.name}",
+        f"How much privacy words get: {result.name}, {settings['words']:,} words",
         _summary(result, last),
         result.verdicts(),
         [part.chart() for part in [*last, *parts[: -len(_STATISTICS)]] if values_of(part.rows, "epsilon")],
@@ -115,9 +115,11 @@ class _Part:
 
     def percentiles(self) -> StatTable:
         """Return the percentiles over words."""
+        values = [row[f"p{level}"] for row in self.rows for level in _PERCENTILES]
+        decimals = 0 if all(float(value).is_integer() for value in values) else 1
 
         def cell(row: Row) -> str:
-            return " / ".join(f"{row[f'p{level}']:g}" for level in _PERCENTILES)
+            return " / ".join(f"{row[f'p{level}']:.{decimals}f}" for level in _PERCENTILES)
 
         return self._table("5th / 50th / 95th percentile over words", cell)
 
@@ -151,7 +153,7 @@ class _Part:
             for lam, line in zip(paper_values["lams"], tables[self.statistic], strict=True)
             for epsilon, (mean, _) in zip(paper_values["epsilons"], line, strict=True)
         ]
-        difference = f" (ours minus it, {self.place})" if self.is_comparable else ""
+        difference = f" (ours minus it, {self.place})" if self.is_comparable else f", beside {self.place}"
         note = _DIFFERENT
         if not self.is_comparable:
             note += f" S_w depends on the number of draws: the paper uses {_PAPER_DRAWS}, with η = 0."
@@ -178,7 +180,7 @@ _PAPER_MECHANISMS: Final = (None, "mahalanobis")
 def _benchmark(parts: Sequence[_Part]) -> StatTable:
     benchmark = paper()["benchmark_2024"]
     cells = tuple(part.beside(0.0, 10.0, benchmark[part.statistic]) for part in parts)
-    title = f"A later benchmark: {benchmark['what']}"
+    title = f"A later benchmark, beside {parts[0].place}: {benchmark['what']}"
     return StatTable(title, ("", *_STATISTICS), (("benchmark (ours minus it)", *cells),))
 
 

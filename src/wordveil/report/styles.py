@@ -16,7 +16,7 @@ body{font:16px/1.55 system-ui,sans-serif;margin:0;color:var(--ink);background:va
 .page{max-width:62rem;margin:0 auto;padding:1.2rem 1rem 3rem}
 h1{font-size:1.7rem;line-height:1.2;margin:.2rem 0 1rem}
 h2{font-size:1.2rem;margin:2.6rem 0 .6rem;padding-top:.6rem;border-top:1px solid var(--line)}
-h1,h2,p,figcaption,li{overflow-wrap:anywhere}
+h1,h2,h3,p,figcaption,li{overflow-wrap:anywhere}
 a{color:var(--link)} :target{scroll-margin-top:1rem}
 nav{font-size:.9rem;background:var(--soft);border-radius:.4rem;padding:.6rem 1rem;margin:1rem 0}
 nav ul{margin:0;padding:0;list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1.4rem}
@@ -28,7 +28,7 @@ figure{margin:1.2rem 0}
 figure img{display:block;width:100%;min-width:17rem;height:auto}
 figcaption,.note{font-size:.92rem;color:var(--grey)}
 figcaption details{margin-top:.3rem} figcaption summary{cursor:pointer}
-.title{font-weight:600;margin:1.6rem 0 .3rem}
+.title{font-size:1rem;font-weight:600;margin:1.6rem 0 .3rem}
 .note{margin:.3rem 0 0}
 .cue{display:none;color:var(--grey);font-size:.85rem;margin:0 0 .2rem;text-align:right}
 .scroll{overflow-x:auto;background:
@@ -41,7 +41,10 @@ th,td{padding:.3rem .7rem;text-align:right;border-bottom:1px solid var(--line);w
 th{vertical-align:bottom;color:var(--grey);font-weight:600;white-space:normal;min-width:4.8rem}
 th:first-child,td:first-child{text-align:left;padding-left:0}
 .scroll th:first-child,.scroll td:first-child{position:sticky;left:0;background:var(--paper);min-width:5.5rem}
-.sentences td,.sentences th{text-align:left;white-space:normal;vertical-align:top;min-width:7.5rem}
+.scroll .text,.sentences td,.sentences th{text-align:left;white-space:normal;vertical-align:top;
+ min-width:7.5rem}
+.scroll th.text{vertical-align:bottom}
+pre{font-size:.88rem;line-height:1.4;padding:.6rem .8rem;border:1px solid var(--line);border-radius:.4rem}
 tbody tr:hover{background:var(--hover)}
 .verdicts table,.settings table{width:100%}
 .verdicts td,.verdicts th,.settings td,.settings th{text-align:left;white-space:normal;vertical-align:top;
@@ -58,10 +61,15 @@ footer{margin-top:3rem;font-size:.8rem;color:var(--grey)}
  h1{font-size:1.4rem}
  .scroll td:first-child,.scroll th:first-child{max-width:10.5rem;white-space:normal}
  .long-names td:first-child{min-width:9.4rem}
- .verdicts table,.verdicts tbody,.verdicts tr,.verdicts td{display:block;width:auto}
- .verdicts thead{display:none}
- .verdicts td{border:0;padding:.1rem 0} .verdicts td:first-child{width:auto;font-weight:600}
- .verdicts tr{padding:.7rem 0;border-bottom:1px solid var(--line)}
+ .verdicts table,.verdicts tbody,.verdicts tr,.verdicts td,
+ .sentences table,.sentences tbody,.sentences tr,.sentences td{display:block;width:auto}
+ .verdicts thead,.sentences thead,.cue:has(+.sentences){display:none}
+ .verdicts td,.sentences td{border:0;padding:.1rem 0}
+ .verdicts td:first-child{width:auto;font-weight:600}
+ .sentences td:first-child{position:static;max-width:none;overflow-wrap:anywhere}
+ .sentences td:first-child:not(:only-child){font-weight:600}
+ .sentences td[data-label]::before{content:attr(data-label) ": ";color:var(--grey)}
+ .verdicts tr,.sentences tr{padding:.7rem 0;border-bottom:1px solid var(--line)}
  .settings td:first-child{width:35%}}
 @media (max-width:30rem){.below-phone{display:block}}
 @media print{.page{max-width:none} nav,.cue,figcaption details{display:none}

@@ -14,8 +14,9 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from wordveil.evaluation.verdicts import Verdict
+from wordveil.report.setting_labels import labelled_settings
 
-__all__ = ["StatTable", "escaped", "facts_csv", "finite", "plain", "settings_table", "verdict_table"]
+__all__ = ["StatTable", "escaped", "facts_csv", "finite", "settings_table", "verdict_table"]
 
 
 def finite(value: float) -> float | None:
@@ -61,7 +62,14 @@ class StatTable:
     is_detail: bool = False
     """Whether a terminal leaves it out."""
     is_text: bool = False
-    """Whether its cells are sentences, in which lines may break."""
+    """Whether its cells are sentences, in which lines may break; on a phone they stand below each other."""
+    text_columns: tuple[str, ...] = ()
+    """The columns of sentences among columns of numbers."""
+    is_code: bool = False
+    """Whether its rows are the lines of a file, to be copied as they are."""
+
+    def _is_text_column(self, number: int) -> bool:
+        return number == 0 or self.is_text or self.columns[number] in self.text_columns
 
     def rich(self) -> RichTable:
         """Return the table for a terminal."""
@@ -69,7 +77,7 @@ class StatTable:
             title=Text(self.title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
         )
         for number, name in enumerate(self.columns):
-            table.add_column(Text(name), justify="right" if number and not self.is_text else "left")
+            table.add_column(Text(name), justify="left" if self._is_text_column(number) else "right")
         for row in self.rows:
             table.add_row(*(Text(cell) for cell in row))
         return table
@@ -95,7 +103,7 @@ class StatTable:
         """Return the table as a LaTeX table (booktabs)."""
         lines = [" & ".join(map(_latex, row)) + r" \\" for row in (self.columns, *self.rows)]
         body = "\n".join([r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"])
-        shape = "l" + "r" * (len(self.columns) - 1)
+        shape = "".join("l" if self._is_text_column(number) else "r" for number in range(len(self.columns)))
         return (
             f"\\begin{{table}}\n\\caption{{{_latex(self.title)}}}\n\\begin{{tabular}}{{{shape}}}\n{body}\n"
             "\\end{tabular}\n\\end{table}"
@@ -103,73 +111,85 @@ class StatTable:
 
     def html(self) -> str:
         """Return the table as HTML, in a box of its own that scrolls where the page is too narrow for it."""
-        head = "".join(f'<th scope="col">{escaped(cell)}</th>' for cell in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in row) + "</tr>" for row in self.rows
-        )
         title = escaped(self.title)
+        note = f'<p class="note">{escaped(self.note)}</p>' if self.note else ""
+        if self.is_code:
+            lines = html.escape("\n".join(cell for row in self.rows for cell in row))
+            return f'<h3 class="title">{title}</h3><pre class="scroll" tabindex="0">{lines}</pre>{note}'
+        head = "".join(
+            f'<th scope="col"{self._attributes(number)}>{escaped(cell)}</th>'
+            for number, cell in enumerate(self.columns)
+        )
+        body = "".join(
+            "<tr>"
+            + "".join(
+                f"<td{self._attributes(number, is_cell=True)}>{escaped(cell)}</td>"
+                for number, cell in enumerate(row)
+            )
+            + "</tr>"
+            for row in self.rows
+        )
         has_long_names = any(len(row[0]) > _LONG_NAME for row in self.rows)
         box = "scroll sentences" if self.is_text else "scroll long-names" if has_long_names else "scroll"
-        note = f'<p class="note">{escaped(self.note)}</p>' if self.note else ""
         return (
-            f'<p class="title">{title}</p>{self._cue()}'
+            f'<h3 class="title">{title}</h3>{self._cue()}'
             f'<div class="{box}" tabindex="0" role="region" aria-label="{title}"><table>'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{note}"
         )
+
+    def _attributes(self, number: int, *, is_cell: bool = False) -> str:
+        """Return the class of a column of sentences; where cells stand below each other, their names too."""
+        if self.is_text:
+            return f' data-label="{escaped(self.columns[number])}"' if is_cell and number else ""
+        return ' class="text"' if number and self._is_text_column(number) else ""
 
     def _cue(self) -> str:
         """Return a hint that the table scrolls, shown on screens that are narrower than the table."""
         words = [max(name.split(), key=len, default="") for name in self.columns]  # lines break in names only
         widths = [_LETTER * max(map(len, column)) for column in zip(words, *self.rows, strict=True)]
-        if self.is_text:
-            widths = [min(width, _SENTENCES) for width in widths]
+        widths = [
+            min(width, _SENTENCES) if self._is_text_column(number) and (number or self.is_text) else width
+            for number, width in enumerate(widths)
+        ]
         full, narrow = (
             _MARGIN + sum(max(_COLUMN, _PADDING + width) for width in (first, *widths[1:]))
             for first in (widths[0], min(widths[0], _FIRST_COLUMN))
         )
-        sizes = {name: full if name in _WIDE_SCREENS else narrow for name in _SCREENS}
+        stacked = 0.0 if self.is_text else narrow
+        sizes = {name: full if name in _WIDE_SCREENS else stacked for name in _SCREENS}
         screen = next((name for name, pixels in _SCREENS.items() if sizes[name] > pixels), "")
         return f'<p class="cue {screen}" aria-hidden="true">scroll sideways →</p>' if screen else ""
 
 
 def escaped(text: str) -> str:
-    r"""Return a text for HTML, in which a line never breaks at "ε = 5" or "1.5 ± 0.2".
+    r"""Return a text for HTML, in which a line never breaks at "ε = 5", "1.5 ± 0.2" or "p < 0.001".
+
+    Negative numbers have a minus, not a hyphen, and zero has neither.
 
     Examples
     --------
     >>> escaped("a < b at ε = 5").split(" ")
-    ['a', '&lt;', 'b', 'at', 'ε\xa0=\xa05']
+    ['a\xa0&lt;\xa0b', 'at', 'ε\xa0=\xa05']
+    >>> escaped("N_w -0.9, S_w -0.0 of 7e-5").split(" ")
+    ['N_w\xa0−0.9,', 'S_w', '0.0', 'of', '7e-5']
     """
-    return re.sub(r" ([=±]) ", "\u00a0\\1\u00a0", html.escape(text))
+    text = _NEGATIVE.sub(lambda match: f"−{match[1]}" if float(match[1]) else match[1], html.escape(text))
+    return re.sub(r" (=|±|≤|≥|&lt;|&gt;) |(?<=\S) (?=[+−]\d)", _unbroken, text)
+
+
+def _unbroken(match: re.Match[str]) -> str:
+    return match[0].replace(" ", "\u00a0")
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> StatTable:
     """Return the claims, whether each holds here, and the numbers behind that."""
     rows = tuple((verdict.claim, verdict.outcome, verdict.found) for verdict in verdicts)
-    return StatTable("Does it hold here?", ("claim", "verdict", "numbers"), rows)
+    return StatTable("Does it hold here?", ("claim", "verdict", "numbers"), rows, is_text=True)
 
 
 def settings_table(settings: Mapping[str, Any]) -> StatTable:
     """Return the settings of a result, by name."""
-    rows = tuple((name.replace("_", " "), plain(value)) for name, value in settings.items())
-    return StatTable("Settings", ("what", "value"), rows)
-
-
-def plain(value: object) -> str:
-    """Return a value of the settings as text; the items of a list are separated by commas.
-
-    Examples
-    --------
-    >>> plain([0.0, 0.5]), plain({"numpy": "2.4"}), plain(None)
-    ('0, 0.5', 'numpy 2.4', 'none')
-    """
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {plain(item)}" for name, item in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(map(plain, value))
-    if value is None or isinstance(value, bool):
-        return {None: "none", True: "yes", False: "no"}[value]
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return StatTable("Settings", ("what", "value"), tuple(labelled_settings(settings)), is_text=True)
 
 
 # Pixels, as the style of pages has them; a little more rather than less.
@@ -195,6 +215,8 @@ _SYMBOLS: Final = {
     **{symbol: f"\\{symbol}" for symbol in "&%$#_{}"},
 }
 _SPECIAL: Final = re.compile("|".join(map(re.escape, _SYMBOLS)))
+# Neither the hyphen of a word nor that of 7e-5, of a date or of an option.
+_NEGATIVE: Final = re.compile(r"(?<![\w.)\]-])-(\d+(?:\.\d+)?)")
 
 
 def _latex(cell: str) -> str:

@@ -1,15 +1,22 @@
 """The report of `tune`: the setting that was chosen, the runner-up, what was traded away, what was tried."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
 from wordveil.evaluation.results import TuningResult
 from wordveil.evaluation.tuning_problem import STATISTICS
-from wordveil.evaluation.tuning_words import NOT_PRIVATE, setting_name
-from wordveil.report.charts import Chart, Level, Line, Panel
+from wordveil.evaluation.tuning_words import (
+    NOT_PRIVATE,
+    SHARES,
+    limit_in_words,
+    limits_in_words,
+    setting_name,
+)
 from wordveil.report.report import Report, make_report
 from wordveil.report.tables import StatTable
+from wordveil.report.tuning_chart import tuning_chart
 from wordveil.rounding import at_most
 
 __all__ = ["tuning_report"]
@@ -27,13 +34,13 @@ _COLUMNS: Final[tuple[tuple[str, str, Callable[[float], str]], ...]] = (
     ("accuracy", "accuracy", "{:.3f}".format),
     ("linked", "linkage", "{:.1%}".format),
 )
-_MOST_LINES: Final = 6  # more could not be told apart
+_ENDS: Final = ("share", "low", "high")
 
 
 @make_report.register
 def tuning_report(result: TuningResult) -> Report:
     """Return the report on the setting that serves a goal best."""
-    charts = [chart] if (chart := _chart(result)) is not None else []
+    charts = [chart] if (chart := tuning_chart(result)) is not None else []
     return Report(
         "tuning",
         f"A setting for a goal: {result.name}",
@@ -42,38 +49,63 @@ def tuning_report(result: TuningResult) -> Report:
         charts,
         [_judged(result), _contenders(result.contenders), _traded(result), _toml(result)],
         result.rows(),
-        {**result.problem, **result.settings},
+        _settings(result),
         result.is_private,
         result.to_dict(),
     )
 
 
+def _settings(result: TuningResult) -> dict[str, Any]:
+    """Return the problem in words and the settings; limits are part of the constraints."""
+    problem = {"goal": result.problem["goal"], "constraints": limits_in_words(result.problem)}
+    return problem | {"percentile": result.problem.get("percentile"), **result.settings}
+
+
+def _shown(name: str, value: float) -> str:
+    """Return a statistic with as many decimals as all its other values have."""
+    return f"{100.0 * value:.1f}%" if name in SHARES else f"{value:.1f}" if value >= 10.0 else f"{value:.3f}"
+
+
 def _summary(result: TuningResult) -> tuple[str, str, str]:
     tried = f"{result.settings['settings_tried']:,} settings were tried"
-    asked = "; ".join(result.problem["constraints"])
-    first = f"{tried}, for the {result.problem['goal']}, with {asked}."
+    first = f"{tried}, for the {result.problem['goal']}, with {'; '.join(limits_in_words(result.problem))}."
     assert result.chosen is not None
     if not result.is_met:
         second = f"{result.shortfall} It is {setting_name(result.chosen)}."
     else:
-        runner_up = f"; the runner-up is {setting_name(result.runner_up)}" if result.runner_up else ""
-        second = f"The choice is {setting_name(result.chosen)}{runner_up}."
+        second = f"The choice is {setting_name(result.chosen)}{_runner_up(result)}."
     return first, second, NOT_PRIVATE if result.is_private else " ".join(result.traded[:1])
+
+
+def _runner_up(result: TuningResult) -> str:
+    """Return the runner-up, and whether its value of the goal could be better by chance."""
+    if not result.runner_up:
+        return ""
+    goal = result.problem["optimised"]
+    first, second = ((row or {}).get("judged", {}).get(goal) for row in (result.chosen, result.runner_up))
+    words = f"; the runner-up is {setting_name(result.runner_up)}"
+    if not first or not second:
+        return words
+    # Both are measured by themselves, so the half-widths add up as errors do.
+    room = math.hypot(
+        *(max(row["high"] - row["share"], row["share"] - row["low"]) for row in (first, second))
+    )
+    if abs(first["share"] - second["share"]) > room:
+        return words
+    values = f"{_shown(goal, first['share'])} and {_shown(goal, second['share'])}"
+    return f"{words}, whose difference from the choice is within its 95% interval ({values})"
 
 
 def _judged(result: TuningResult) -> StatTable:
     """Return what the choice and the runner-up were judged by."""
     rows = []
-    for name in (result.chosen or {})["judged"]:
-        cells = []
-        for row in (result.chosen, result.runner_up):
-            value = (row or {}).get("judged", {}).get(name)
-            cells.append(
-                "" if value is None else f"{value['share']:.3g} ({value['low']:.3g} to {value['high']:.3g})"
-            )
-        limit = (result.chosen or {})["judged"][name]["limit"]
-        is_privacy = STATISTICS[name].is_privacy
-        asked = f"at {'most' if is_privacy else 'least'} {limit:g}" if limit is not None else "the goal"
+    for name, judged in (result.chosen or {})["judged"].items():
+        values = [(row or {}).get("judged", {}).get(name) for row in (result.chosen, result.runner_up)]
+        cells = [
+            "" if value is None else "{} ({} to {})".format(*(_shown(name, value[end]) for end in _ENDS))
+            for value in values
+        ]
+        asked = "the goal" if judged["limit"] is None else limit_in_words(name, judged["limit"])
         rows.append((STATISTICS[name].label, asked, *cells))
     note = (
         "95% intervals; a constraint is satisfied if the unfavourable end is within the limit, and one on "
@@ -110,8 +142,9 @@ def _baselines(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
         "linkage": "linkage_by_length",
     }
     random = {name: f"random_{name}" for name in ("cosine_content", "near_100_content")}
+    has_labels = row.get("accuracy_majority") is not None
     sources = {
-        "always the same answer (most frequent label)": constant,
+        f"always the same answer{' (most frequent label)' if has_labels else ''}": constant,
         "a random answer": constant | random,
         "unperturbed text": {"accuracy": "accuracy_unperturbed"},
         "chance": {"accuracy": "accuracy_chance", "linkage": "linkage_by_guessing"},
@@ -130,46 +163,6 @@ def _traded(result: TuningResult) -> StatTable:
 
 def _toml(result: TuningResult) -> StatTable:
     lines = tuple((line,) for line in (result.chosen or {})["toml"].splitlines() if line)
-    return StatTable("The settings file, for 'wordveil perturb --config FILE'", ("TOML",), lines)
-
-
-def _chart(result: TuningResult) -> Chart | None:
-    """Return the goal against λ, where the first constraint ends: a line for each space and answer."""
-    goal = result.problem["optimised"]
-    limited = next(iter(result.problem["limits"]))
-    rows = [row for row in result.rows() if row.get(goal) is not None and row.get(limited) is not None]
-    if goal == limited or not rows:
-        return None
-    by_line: dict[str, dict[float, float]] = {}
-    for (
-        row
-    ) in rows:  # the first measurement, where the constraint ends; a contender is measured again below it
-        by_line.setdefault(_line_name(row), {}).setdefault(row["lam"] or 0.0, row[goal])
-    sign = 1.0 if STATISTICS[goal].is_privacy else -1.0
-    names = sorted(by_line, key=lambda name: min(sign * value for value in by_line[name].values()))
-    lines = tuple(_line(name, by_line[name]) for name in names[:_MOST_LINES])
-    limit = result.problem["limits"][limited]
-    x, y = (STATISTICS[name].label for name in (limited, goal))
-    chosen = (result.chosen or {})["judged"].get(goal, {}).get("share")
-    levels = (Level("choice", chosen),) if chosen is not None else ()
-    return Chart(
-        "tuning",
-        f"{y[:1].upper()}{y[1:]}, against λ, at the ε where the constraint ({x}: {limit:g}) ends, with "
-        "few draws. The dashed line is the choice, measured with other draws at an ε that is certain to "
-        "satisfy the constraint.",
-        (Panel("", lines, levels),),
-        "λ",
-        y,
-        decimals=2,
-        scale="linear",
+    return StatTable(
+        "The settings file, for 'wordveil perturb --config FILE'", ("TOML",), lines, is_code=True
     )
-
-
-def _line_name(row: dict[str, Any]) -> str:
-    mechanism = "" if row["mechanism"] == "mahalanobis" else f", {row['mechanism']}"
-    return f"{row['space']}{mechanism}, {row['answer']}"
-
-
-def _line(name: str, by_lam: dict[float, float]) -> Line:
-    lams = sorted(by_lam)
-    return Line(name, tuple(lams), tuple(by_lam[lam] for lam in lams))

@@ -16,6 +16,10 @@ __all__ = ["utility_report"]
 _MACRO: Final = ("macro_precision", "macro_recall", "macro_f1")
 _BY_LABEL: Final = ("precision", "recall", "f1")
 _BASELINES: Final = ("unperturbed", "majority", "chance")
+_MIN_PREDICTIONS: Final = 10  # of fewer, a precision means nothing
+_SETTING: Final = (
+    "tested_on", "setting", "vectors", "mechanism", "dims", "lam", "epsilon", "answer", "options",
+)  # fmt: skip
 _MAX_LABELS: Final = 20  # with tables of their own; the files for machines have all of them
 _NOTES: Final = {
     False: "± or in brackets: the 95% interval over repetitions, corrected because they share data (Nadeau "
@@ -24,6 +28,7 @@ _NOTES: Final = {
     "Clopper and Pearson's.",
 }
 """What intervals are, for random splits and for a fixed one."""
+_CLASSIFIERS: Final = {"bow": "bag of words", "fasttext": "fastText", "embeddings": "mean of vectors"}
 _PAPER_CLASSIFIERS: Final = {"sms": "bag of words", "tweets": "fastText"}
 
 
@@ -51,12 +56,12 @@ def utility_report(result: UtilityResult) -> Report:
         if (part := _of(rows, statistic, on))
     ]
     labels = values_of(rows, "label")[:_MAX_LABELS]
-    tables += [_label_table(rows, label, on) for label in labels for on in tested]
+    tables += [_label_table(result, rows, label, on) for label in labels for on in tested]
     if paper_name := result.settings.get("paper"):
         tables.append(_comparison(result, str(paper_name)))
     return Report(
         "utility",
-        f"How useful private text is: {result.name}",
+        f"How useful private text is: {result.name}, {_classifier(result)}",
         _summary(result, rows, tested),
         result.verdicts(),
         [main, *charts],
@@ -68,11 +73,17 @@ def utility_report(result: UtilityResult) -> Report:
     )
 
 
+def _classifier(result: UtilityResult) -> str:
+    name = str(result.settings.get("classifier", "classifier"))
+    return _CLASSIFIERS.get(name, name)
+
+
 def _summary(result: UtilityResult, rows: Sequence[Row], tested: Sequence[str]) -> tuple[str, str, str]:
     settings, accuracy = result.settings, [_of(rows, "accuracy", on) for on in tested]
     count = len({*name_settings(accuracy[0])})
     known = {"records": "{:,} texts", "classifier": "classifier: {}", "repetitions": "{} repetitions"}
-    details = ", ".join(text.format(settings[key]) for key, text in known.items() if settings.get(key))
+    shown = {**settings, "classifier": _classifier(result)}
+    details = ", ".join(text.format(shown[key]) for key, text in known.items() if settings.get(key))
     ranges = "; ".join(
         f"tested on {on} text, accuracy goes {ends(part, 2)}"
         for on, part in zip(tested, accuracy, strict=True)
@@ -132,6 +143,8 @@ def _score_table(rows: Sequence[Row], title: str, note: str) -> StatTable:
 
 
 def _cell(row: Row) -> str:
+    if row.get("is_rare"):
+        return "–"
     mean, low, high = row["mean"], row["low"], row["high"]
     if low is None:
         return f"{mean:.3f}"
@@ -140,19 +153,43 @@ def _cell(row: Row) -> str:
     return f"{mean:.3f} ± {above}" if below == above else f"{mean:.3f} ({low:.3f} to {high:.3f})"
 
 
-def _label_table(rows: Sequence[Row], label: str, on: str) -> StatTable:
+def _label_table(result: UtilityResult, rows: Sequence[Row], label: str, on: str) -> StatTable:
     """Return precision, recall and F1 of one label."""
     parts = {statistic: part for statistic in _BY_LABEL if (part := _of(rows, statistic, on, label))}
     chosen = [
-        {"setting": f"{statistic}, {name}", **{key: row[key] for key in ("epsilon", "mean", "low", "high")}}
+        {
+            "setting": f"{statistic}, {name}",
+            **{key: row[key] for key in ("epsilon", "mean", "low", "high")},
+            "is_rare": statistic == "precision" and _is_rare(result, rows, row),
+        }
         for statistic, part in parts.items()
         for name, row in zip(name_settings(part), part, strict=True)
     ]
     below = {
         f"{statistic}, {name}": text for statistic, part in parts.items() for name, text in _levels(part[0])
     }
-    table = grid_table(f"Label '{label}', tested on {on} text", chosen, _cell, below=below)
+    is_any_rare = any(row["is_rare"] for row in chosen)
+    note = f"–: the label was predicted fewer than {_MIN_PREDICTIONS} times." if is_any_rare else ""
+    table = grid_table(f"Label '{label}', tested on {on} text", chosen, _cell, below=below, note=note)
     return replace(table, is_detail=True)
+
+
+def _is_rare(result: UtilityResult, rows: Sequence[Row], row: Row) -> bool:
+    """Return whether a label is hardly ever predicted at a setting, which the recalls of two labels tell."""
+    settings = result.settings
+    labels, count = settings.get("labels") or (), settings.get("tested_records")
+    if len(labels) != 2 or count is None or row["label"] not in labels:
+        return False
+    recall = {
+        other["label"]: other["mean"]
+        for other in rows
+        if other["statistic"] == "recall" and all(other[key] == row[key] for key in _SETTING)
+    }
+    majority = next(other["majority"] for other in rows if other["statistic"] == "accuracy")
+    share = majority if row["label"] == settings.get("majority_label") else 1.0 - majority
+    other = next(label for label in labels if label != row["label"])
+    predicted = count * (share * recall[row["label"]] + (1.0 - share) * (1.0 - recall[other]))
+    return bool(predicted < _MIN_PREDICTIONS)
 
 
 def _comparison(result: UtilityResult, paper_name: str) -> StatTable:
@@ -171,4 +208,4 @@ def _comparison(result: UtilityResult, paper_name: str) -> StatTable:
     rows.append(
         (f"the paper's, {_PAPER_CLASSIFIERS[paper_name]}", *(f"{paper_scores[s]:.2f}" for s in scores))
     )
-    return StatTable("Unperturbed text, ours and the paper's", ("", *scores), tuple(rows))
+    return StatTable(f"Unperturbed text of {result.name}, ours and the paper's", ("", *scores), tuple(rows))

@@ -1,0 +1,83 @@
+"""The ticks of the x axis: every value that was chosen, or round numbers."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from wordveil.report.charts import Chart
+
+__all__ = ["is_log", "set_ticks", "x_values"]
+
+_TICK_GAP: Final = 20.0  # points between the middles of two tick labels
+_MAX_TICKS, _MAX_DIGITS = 15, 4
+_MIN_TICKS: Final = 3  # fewer would not say that an axis is logarithmic
+# The first digits of ticks; the first of these that leave room and enough ticks.
+_DIGITS: Final = ((1, 2, 5), (1, 3), (1,), tuple(range(1, 10)))
+
+
+def x_values(chart: Chart) -> list[float]:
+    """Return every x of a chart, in ascending order."""
+    return sorted({value for panel in chart.panels for value in panel.x_values})
+
+
+def is_log(values: Sequence[float]) -> bool:
+    """Return whether factors separate the values better than differences do.
+
+    Examples
+    --------
+    >>> is_log([1, 5, 10, 20, 40]), is_log([1, 5, 10, 15, 20, 25, 30, 40])
+    (True, False)
+    """
+    if len(values) < 3 or values[0] <= 0:
+        return False
+    x = np.asarray(values, dtype=np.float64)
+    logs = np.log(x)
+    return bool(np.diff(logs).min() / np.ptp(logs) > np.diff(x).min() / np.ptp(x))
+
+
+def set_ticks(figure: Any, axes: Sequence[Any], chart: Chart) -> None:
+    """Mark every x that was chosen, such as an ε; label as many as there is room for, always both ends."""
+    values = x_values(chart)
+    if chart.scale:
+        if chart.scale == "log":
+            axes[0].set_xscale("log")  # shared by all panels
+            figure.draw_without_rendering()
+            _set_log_ticks(axes)
+        return
+    if len(values) > _MAX_TICKS or any(len(f"{value:g}") > _MAX_DIGITS for value in values):
+        return  # measured, not chosen: matplotlib's ticks are easier to read
+    if is_log(values):
+        axes[0].set_xscale("log")
+    figure.draw_without_rendering()
+    places = [axes[0].transData.transform((value, axes[0].get_ylim()[0]))[0] for value in values]
+    kept = [0]
+    for number in range(1, len(values) - 1):
+        if places[number] - places[kept[-1]] >= _TICK_GAP <= places[-1] - places[number]:
+            kept.append(number)
+    kept.append(len(values) - 1)
+    labels = [f"{value:g}" if number in kept else "" for number, value in enumerate(values)]
+    for panel_axes in axes:
+        panel_axes.set_xticks(values, labels)
+        panel_axes.minorticks_off()
+
+
+def _set_log_ticks(axes: Sequence[Any]) -> None:
+    """Mark the same digits in every decade: matplotlib's own ticks leave out some where there is room."""
+    low, high = axes[0].get_xlim()
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    options = [
+        [tick for tick in np.outer(decades, digits).ravel().tolist() if low <= tick <= high]
+        for digits in _DIGITS
+    ]
+    ticks = next((option for option in options if _have_room(axes[0], option)), max(options, key=len))
+    for panel_axes in axes:
+        panel_axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        panel_axes.minorticks_off()
+
+
+def _have_room(axes: Any, ticks: list[float]) -> bool:
+    if len(ticks) < _MIN_TICKS:
+        return False
+    places = [axes.transData.transform((tick, axes.get_ylim()[0]))[0] for tick in ticks]
+    return bool(np.diff(places).min() >= _TICK_GAP)

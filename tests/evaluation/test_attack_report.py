@@ -20,7 +20,7 @@ def test_the_picture_and_the_page(tmp_path: Path, small: wv.Embedding) -> None:
     assert report.is_private
     panels = {panel.title: panel for panel in report.charts[0].panels}
     assert set(panels) == {"words", "linkage"}
-    assert panels["linkage"].levels[0].value == 0.1
+    assert panels["linkage"].levels[0].value == 10.0
     paths = report.write(tmp_path / "out")
     assert {path.suffix for path in paths} == {".html", ".csv", ".md", ".tex", ".json", ".png", ".svg"}
     assert all(path.stat().st_mode & 0o077 == 0 for path in paths)
@@ -41,7 +41,7 @@ def test_the_picture_has_a_panel_per_setting_and_a_floor_per_null(small: wv.Embe
     assert [panel.title.split(", ")[-1] for panel in panels] == ["λ = 0", "λ = 1"]
     assert all(len(line.x) == 2 for panel in panels for line in panel.lines)
     nulls = {level.name: level.value for level in panels[0].levels}
-    assert nulls["… topic prior"] > nulls["without the output"]
+    assert nulls["topic prior, without output"] > nulls["without the output"]
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

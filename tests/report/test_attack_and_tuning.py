@@ -62,7 +62,7 @@ def test_the_picture_shows_only_what_is_within_all_limits() -> None:
     assert [(level.name, level.value) for level in chart.panels[0].levels] == [
         ("constant answer", 0.36), ("10 axes, custext", 0.55),
     ]  # fmt: skip
-    assert "(S, how often a word is guessed: at most 30%) or at most 2% beyond" in chart.caption
+    assert "within limits (S, how often a word is guessed: at most 30%)" in chart.caption
     assert not make_report(replace(result, facts=rows[-2:])).charts
     (chart,) = make_report(replace(result, facts=rows, is_met=False, shortfall="No.")).charts
     assert not any(line.marked for line in chart.panels[0].lines)

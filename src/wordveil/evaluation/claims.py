@@ -239,5 +239,6 @@ def _sparse_gain(sweep: Sweep, sparseness: NDArray[np.float64]) -> Verdict:
 
 def _scale(traces: list[float]) -> Verdict:
     spread = max(traces) / min(traces) - 1.0
-    evidence = f"E‖Z‖₂² = (m + 1)·trace(A)/ε², and trace(A) differs by {spread:.1e} between the λ"
+    differs = f"differs between the λ by a part of {spread:.1e}" if spread else "is the same at every λ"
+    evidence = f"E‖Z‖₂² = (m + 1)·trace(A)/ε², and trace(A) {differs}"
     return Verdict("the scale of the noise is the same at every λ", decided(spread < _EQUAL_TRACES), evidence)

@@ -10,6 +10,7 @@ from wordveil.report.charts import Chart
 __all__ = ["is_log", "set_ticks", "x_values"]
 
 _TICK_GAP: Final = 20.0  # points between the middles of two tick labels
+_LETTER, _TICK_SPACE = 5.8, 5.0  # points: the mean width of a letter, and between two labels
 _MAX_TICKS, _MAX_DIGITS = 15, 4
 _MIN_TICKS: Final = 3  # fewer would not say that an axis is logarithmic
 # The first digits of ticks; the first of these that leave room and enough ticks.
@@ -65,12 +66,28 @@ def set_ticks(figure: Any, axes: Sequence[Any], chart: Chart) -> None:
 def _set_log_ticks(axes: Sequence[Any]) -> None:
     """Mark the same digits in every decade: matplotlib's own ticks leave out some where there is room."""
     low, high = axes[0].get_xlim()
-    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
     options = [
-        [tick for tick in np.outer(decades, digits).ravel().tolist() if low <= tick <= high]
+        [
+            tick
+            for decade in range(first, last + 1)
+            for digit in digits
+            if low <= (tick := digit * 10.0**decade) <= high
+        ]
         for digits in _DIGITS
     ]
-    ticks = next((option for option in options if _have_room(axes[0], option)), max(options, key=len))
+    # Over many decades, 1 in each second or third of them, and so on.
+    options += [
+        [
+            tick
+            for decade in range(-step * (-first // step), last + 1, step)
+            if low <= (tick := 10.0**decade) <= high
+        ]
+        for step in range(2, last - first)
+    ]
+    ticks = next(
+        (option for option in options if _have_room(axes[0], option)), max(options[: len(_DIGITS)], key=len)
+    )
     for panel_axes in axes:
         panel_axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         panel_axes.minorticks_off()
@@ -80,4 +97,6 @@ def _have_room(axes: Any, ticks: list[float]) -> bool:
     if len(ticks) < _MIN_TICKS:
         return False
     places = [axes.transData.transform((tick, axes.get_ylim()[0]))[0] for tick in ticks]
-    return bool(np.diff(places).min() >= _TICK_GAP)
+    widths = np.array([_LETTER * len(f"{tick:g}") for tick in ticks])
+    needed = np.maximum(_TICK_GAP, _TICK_SPACE + 0.5 * (widths[:-1] + widths[1:]))
+    return bool((np.diff(places) >= needed).all())

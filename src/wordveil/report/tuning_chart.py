@@ -38,9 +38,9 @@ def tuning_chart(result: TuningResult) -> Chart | None:
     limits, part = "; ".join(limits_in_words(result.problem)), f"{100.0 * NEARLY:g}%"
     label = _label(goal)
     caption = (
-        f"{label[:1].upper()}{label[1:]}, against λ, of the setting with the most draws (of these the best) "
-        f"that is within all limits ({limits}) or at most {part} beyond: a first look has few draws. A λ "
-        "without such a setting has no point. The bars are 95% intervals."
+        f"{label[:1].upper()}{label[1:]}, against λ. Points are the best settings within limits ({limits}), "
+        f"of those with the most draws; with few draws, {part} beyond one counts as within. Where no "
+        "setting is, there is no point. The bars are 95% intervals."
     )
     if choice:
         caption += " The ringed point is the choice, of which the unfavourable ends are within all limits."

@@ -33,6 +33,9 @@ from wordveil.nearest import SingleSearch, kernels
 # ε by dimensions, with S of about 0.3 on running text in few of them.
 SETTINGS: Final = {10: 5.7, 15: 6.2, 25: 6.0, 50: 8.0, 100: 10.0, 300: 14.0}
 EPSILON, LAM = 10.0, 1.0  # of the large vocabulary
+# Seconds before each pass: threads of OpenMP and BLAS that have nothing to do keep a core busy for a while,
+# which would slow down whatever is measured next.
+_PAUSE: Final = 0.3
 
 
 def main() -> None:
@@ -120,6 +123,7 @@ def beside(mechanism: wv.Laplace, words: int, passes: int) -> dict[str, float]:
     passes_of: dict[str, list[float]] = {name: [] for name in searches}
     for turn in range(passes + 1):
         for name, (count, act) in searches.items():
+            time.sleep(_PAUSE)
             spent = seconds(act)
             if turn:  # the first one warms up
                 passes_of[name].append(spent / count * 1e6)

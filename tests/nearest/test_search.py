@@ -267,7 +267,7 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
         with pytest.raises(ValueError, match="must"):
             kernels.nearest_in_cells(dims, 1, bytes(128), *[b""] * 5, empty, empty, empty)
         with pytest.raises(ValueError, match="must"):
-            kernels.nearest_in_coded_cells(dims, 1, 0.0, bytes(128), *[b""] * 10, empty, empty, empty)
+            kernels.nearest_in_coded_cells(dims, 1, 1.0, bytes(128), *[b""] * 9, empty, empty, empty)
         with pytest.raises(ValueError, match="must"):
             kernels.answer_in_cells(dims, 16, 1, bytes(128), *[b""] * 8, empty)
         with pytest.raises(ValueError, match="must"):

@@ -28,11 +28,12 @@ _FEW_NUMBERS: Final = 1 << 20
 # over 500 rows (float32: 8.8), 15.6 over 1,000 (float32: 16.1) and 18.8 over 2,000 (float32: 28.1).
 _LEAST_ROWS: Final = 1024
 # Up to these dimensions boxes rule out most words, and then with integers for the words of a box. In one
-# thread, with the default vectors and S of about 0.3, µs per point with boxes, both, and integers alone: 2.5,
-# 2.6, 4.7 at 10 dimensions; 3.5, 3.2, 4.4 at 12; 8.2, 5.0, 4.9 at 15; 16, 8.7, 5.2 at 20. For one point
-# alone, at 15 dimensions, both take 15 µs and integers 110.
-_CELL_DIMS: Final = 10
-_CODED_CELL_DIMS: Final = 16
+# thread, with the default vectors and S of about 0.3, µs per point with boxes, both, and integers alone: 0.7,
+# 0.8, - at 8 dimensions; 1.2, 0.9, - at 10; -, 1.4, - at 15; -, 2.8, 2.9 at 20; -, 4.2, 3.4 at 25 (AVX2: 1.0,
+# 1.1, - at 8; 1.9, 1.7, - at 10; 6.5, 3.4, - at 15; 14, 7.2, 9.1 at 20). For one point alone, at 15
+# dimensions, boxes and both take 19 µs and integers 92.
+_CELL_DIMS: Final = 8
+_CODED_CELL_DIMS: Final = 20
 # Boxes without integers, against a float32 product.
 _CELL_DIMS_WITHOUT_CODES: Final = 18
 # Seconds that a large request waits for another thread to build the fast search. It takes a few seconds even

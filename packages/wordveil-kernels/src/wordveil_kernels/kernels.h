@@ -16,17 +16,15 @@ typedef struct {
 
 #define CODED_POINTS 16 /* points that are searched for at a time in coded cells */
 
-/* The same words as integers times a step for each node of 256, relative to its middle; by leaf, four axes, and word. */
+/* The same words as integers times a step for each node of 256, relative to its middle, with the sign turned round; by
+ * leaf, four axes, and word. */
 typedef struct {
     Cells cells;
-    int64_t width; /* dims, padded to 16 */
     const int8_t *codes;
-    const int32_t *corrections; /* -128 times the sum of a word's codes */
-    const float *halves;        /* half of the square of its length; infinite for padding */
+    const int32_t *corrections; /* what to add to a product: see coded_cells.h */
     const float *centres;       /* the middles by axis, as the places */
-    const float *middles;       /* the same by node */
-    const float *about;         /* of each node: step, largest length, largest error */
-    float reach;                /* the largest coordinate of a middle */
+    const float *about;         /* of each node: units to a 1, largest length, largest error */
+    float step;                 /* of points */
 } CodedCells;
 
 /* The logarithm of each word's share, in the order of the places, and the largest of each leaf and node. */

@@ -93,38 +93,36 @@ static PyObject *nearest_in_coded_cells(PyObject *self, PyObject *args) {
     (void)self;
     Py_ssize_t dims;
     int wanted;
-    float reach;
-    Py_buffer b[14];
-    if (!PyArg_ParseTuple(args, "nify*y*y*y*y*y*y*y*y*y*y*w*w*w*", &dims, &wanted, &reach, b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6,
-                          b + 7, b + 8, b + 9, b + 10, b + 11, b + 12, b + 13))
+    float step;
+    Py_buffer b[13];
+    if (!PyArg_ParseTuple(args, "nify*y*y*y*y*y*y*y*y*y*w*w*w*", &dims, &wanted, &step, b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6,
+                          b + 7, b + 8, b + 9, b + 10, b + 11, b + 12))
         return NULL;
-    int is_sane = 0 < dims && dims <= 64 && (wanted == 1 || wanted == 2);
-    int64_t groups = is_sane ? b[0].len / (128 * (int64_t)dims) : 0, nodes = groups * 16, width = (dims + 15) / 16 * 16;
-    int64_t count = b[11].len / 8, room = b[12].len / 4, pairs = -1;
+    int is_sane = 0 < dims && dims <= 64 && (wanted == 1 || wanted == 2) && step > 0.0f;
+    int64_t groups = is_sane ? b[0].len / (128 * (int64_t)dims) : 0, nodes = groups * 16;
+    int64_t count = b[10].len / 8, room = b[11].len / 4, pairs = -1;
     if (!is_sane || groups < 1 || count > INT32_MAX || level == PORTABLE)
-        PyErr_SetString(PyExc_ValueError, "There must be 1 to 64 dimensions, a group of nodes, 1 or 2 words wanted, and AVX2.");
-    else if (has(b, groups * 128 * dims, "nodes") && has(b + 1, groups * 16384 * dims, "places") &&
-             has(b + 2, groups * 16384, "words") && has(b + 3, nodes * 256 * ((dims + 3) / 4 * 4), "codes") &&
-             has(b + 4, nodes * 1024, "corrections") && has(b + 5, nodes * 1024, "halves") &&
-             has(b + 6, nodes * dims * 4, "centres") && has(b + 7, nodes * width * 4, "middles") &&
-             has(b + 8, nodes * 12, "about") && has(b + 9, count * dims * 4, "points") && has(b + 10, count * 8, "moved") &&
-             has(b + 11, count * 8, "answers") && has(b + 13, room * 4, "candidates")) {
+        PyErr_SetString(PyExc_ValueError, "There must be 1 to 64 dimensions, a step, a group of nodes, 1 or 2 words wanted, and AVX2.");
+    else if (has_cells(b, dims, groups) && has(b + 4, nodes * 256 * ((dims + 3) / 4 * 4), "codes") &&
+             has(b + 5, nodes * 1024, "corrections") && has(b + 6, nodes * dims * 4, "centres") &&
+             has(b + 7, nodes * 12, "about") && has(b + 8, count * dims * 4, "points") &&
+             has(b + 9, count * 8, "moved") && has(b + 10, count * 8, "answers") && has(b + 12, room * 4, "candidates")) {
         float *scratch = malloc((size_t)nodes * 8 * CODED_POINTS);
         if (scratch == NULL) PyErr_NoMemory();
 #if defined(__x86_64__)
         else {
-            CodedCells coded = {{dims, groups, b[0].buf, NULL, b[1].buf, b[2].buf, wanted}, width, b[3].buf, b[4].buf, b[5].buf,
-                                b[6].buf, b[7].buf, b[8].buf, reach};
+            CodedCells coded = {{dims, groups, b[0].buf, b[1].buf, b[2].buf, b[3].buf, wanted}, b[4].buf, b[5].buf, b[6].buf,
+                                b[7].buf, step};
             Py_BEGIN_ALLOW_THREADS
             pairs = (level == AVX512 ? nearest_in_coded_cells_avx512 : nearest_in_coded_cells_avx2)(
-                &coded, b[9].buf, b[10].buf, count, b[11].buf, b[12].buf, b[13].buf, room, scratch,
+                &coded, b[8].buf, b[9].buf, count, b[10].buf, b[11].buf, b[12].buf, room, scratch,
                 scratch + nodes * CODED_POINTS);
             Py_END_ALLOW_THREADS
         }
 #endif
         free(scratch);
     }
-    release(b, 14);
+    release(b, 13);
     return PyErr_Occurred() ? NULL : PyLong_FromLongLong(pairs);
 }
 

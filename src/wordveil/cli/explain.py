@@ -19,7 +19,7 @@ from wordveil.cli.policy_options import PolicyOptions
 from wordveil.cli.setting import (
     AttackerOptions,
     SettingOptions,
-    Watch,
+    WatchFile,
     chosen_prior,
     chosen_setting,
     watched_topics,
@@ -83,7 +83,7 @@ def explain(
     config: Config = None,  # noqa: ARG001  # its callback reads it
     policy_options: PolicyOptions,
     attacker: AttackerOptions,
-    watch: Watch = None,
+    watch: WatchFile = None,
 ) -> None:
     """Say in plain words what a setting or a manifest is worth, and what it does not protect.
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 import typer
 
-from wordveil.cli.experiment_inputs import parse_dims, parse_numbers, read_labelled
+from wordveil.cli.experiment_inputs import Lams, parse_dims, parse_numbers, read_labelled
 from wordveil.cli.options import TableOptions
 from wordveil.cli.setting import AttackerOptions, chosen_prior
 from wordveil.embedding import Embedding, load_embedding
@@ -39,7 +39,6 @@ __all__ = [
 
 about_texts: Final = partial(typer.Option, rich_help_panel="Labelled texts")
 Draws = Annotated[int, typer.Option("--draws", metavar="N", help="How many public words are drawn.")]
-Lams = Annotated[str, typer.Option("--lams", metavar="L,L,…", help="Which λ, for mechanisms that have one.")]
 Repetitions = Annotated[int, about_texts("--repetitions", metavar="N", help="How many splits and draws.")]
 
 

@@ -29,7 +29,7 @@ __all__ = ["Factory", "binomial_power", "black_box", "counts_of", "cross"]
 Factory = Callable[[Embedding, float], Mechanism]
 """Makes the mechanism of a setting on other vectors and with another ε; the other parameters are bound."""
 
-Table = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 GROUP: Final = "black box"
 DRAWS: Final = 500_000  # per word, once to choose events and once to bound them: finds 5% in one dimension
@@ -49,7 +49,7 @@ class _Cross(NamedTuple):
     """Words in low dimension, the mechanism on them, and what it claims for each pair of words."""
 
     mechanism: Mechanism
-    claimed: Table
+    claimed: Floats
 
 
 class _Event(NamedTuple):
@@ -78,7 +78,7 @@ def cross(make: Factory, epsilon: float, dim: int) -> _Cross:
     return _Cross(mechanism, claimed)
 
 
-def counts_of(mechanism: Mechanism, draws: int, stream: Stream) -> Table:
+def counts_of(mechanism: Mechanism, draws: int, stream: Stream) -> Floats:
     """Return how often each word is answered with each word, one row per input word."""
     words = len(mechanism.embedding)
     counts = np.zeros((words, words))
@@ -123,7 +123,7 @@ def black_box(
 
 
 def _not_wasted(
-    make: Factory, epsilon: float, built: _Cross, halves: tuple[Table, Table], draws: int, stream: Stream
+    make: Factory, epsilon: float, built: _Cross, halves: tuple[Floats, Floats], draws: int, stream: Stream
 ) -> Check:
     """Return whether the claim is reached, which additive noise does in one dimension."""
     high = _reached(*halves, built.claimed, draws, _WASTE_ALPHA)[2]
@@ -139,36 +139,36 @@ def _not_wasted(
     return Check(GROUP, name, high >= _FLOOR, evidence, _WASTE_ALPHA, mistake, power)
 
 
-def _lower(hits: Table, draws: int, level: float) -> Table:
+def _lower(hits: Floats, draws: int, level: float) -> Floats:
     low = betaincinv(np.maximum(hits, 1.0), draws - hits + 1.0, level)
     return np.asarray(np.where(hits > 0.0, low, 0.0))
 
 
-def _upper(hits: Table, draws: int, level: float) -> Table:
+def _upper(hits: Floats, draws: int, level: float) -> Floats:
     high = betaincinv(hits + 1.0, np.maximum(draws - hits, 1.0), 1.0 - level)
     return np.asarray(np.where(hits < draws, high, 1.0))
 
 
-def _log_ratios(a: Table, b: Table, draws: int, level: float) -> Table:
+def _log_ratios(a: Floats, b: Floats, draws: int, level: float) -> Floats:
     """Return lower bounds of log(Pr[event | a]/Pr[event | b]), each at twice the level."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(_lower(a, draws, level)) - np.log(_upper(b, draws, level)))
 
 
-def _best_event(first: Table, a: int, b: int, draws: int, level: float) -> _Event:
+def _best_event(first: Floats, a: int, b: int, draws: int, level: float) -> _Event:
     """Return the answers that favour `a` most: as many of them as give the best bound."""
     order = np.argsort(np.log(first[b] + 0.5) - np.log(first[a] + 0.5), kind="stable")
     bounds = _log_ratios(np.cumsum(first[a, order]), np.cumsum(first[b, order]), draws, level)
     return _Event(a, b, order[: int(np.argmax(bounds[:-1])) + 1])
 
 
-def _bound(second: Table, event: _Event, draws: int, level: float) -> float:
+def _bound(second: Floats, event: _Event, draws: int, level: float) -> float:
     a, b = second[[event.a, event.b]][:, event.answers].sum(axis=1)
     return float(_log_ratios(np.array([a]), np.array([b]), draws, level)[0])
 
 
 def _reached(
-    first: Table, second: Table, claimed: Table, draws: int, level: float = 0.05
+    first: Floats, second: Floats, claimed: Floats, draws: int, level: float = 0.05
 ) -> tuple[float, float, float]:
     """Return the largest share of a claim that one answer reaches, with an interval."""
     a, b, answer = _tightest(first, claimed)
@@ -180,7 +180,7 @@ def _reached(
     return share, float(low), float(high)
 
 
-def _tightest(counts: Table, claimed: Table) -> tuple[int, int, int]:
+def _tightest(counts: Floats, claimed: Floats) -> tuple[int, int, int]:
     """Return the two words and the common answer whose log-ratio is the largest share of its claim."""
     logs = np.log(np.maximum(counts, 1.0))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -221,7 +221,7 @@ def _power(
     return factor, power
 
 
-def _least_telling(counts: Table, event: _Event, draws: int) -> tuple[float, float]:
+def _least_telling(counts: Floats, event: _Event, draws: int) -> tuple[float, float]:
     """Return a lower bound of Pr[event | a] and an upper bound of Pr[event | b]."""
     a, b = counts[[event.a, event.b]][:, event.answers].sum(axis=1)
     low, high = _lower(np.array([a]), draws, _POWER_ALPHA), _upper(np.array([b]), draws, _POWER_ALPHA)

@@ -166,8 +166,10 @@ def list_spaces(embeddings: Sequence[str] | None, dims: str | None, usual: Seque
             continue
         fewer = [dim for dim in usual if dim < vectors.dim]
         for dim in [*fewer, vectors.dim] if dims is None else parse_dims(dims, vectors.dim):
-            whole = dim == vectors.dim
-            spaces.append(Space(vectors if whole else vectors.project(dim), name, None if whole else dim))
+            keeps_all = dim == vectors.dim
+            spaces.append(
+                Space(vectors if keeps_all else vectors.project(dim), name, None if keeps_all else dim)
+            )
     return spaces
 
 

@@ -134,7 +134,7 @@ def described_map(
         parent=embedding.fingerprint,
     )
     mapped = Embedding._adopt(tuple(embedding.words), locked(positions), provenance, public=True)
-    return mapped._made_from(embedding)
+    return mapped._derived_from(embedding)
 
 
 def _check_device(device: str) -> None:

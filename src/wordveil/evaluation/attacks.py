@@ -82,14 +82,14 @@ def attack(
     largest = max(check_whole(size, "sizes", "attack", 2) for size in sizes)
     noise = secure_stream() if stream is None else stream
     chosen = _usable(perturbers[0], texts, largest, noise)
-    found: list[Attack] = []
+    attacks: list[Attack] = []
     for number, perturber in enumerate(perturbers):
         watch(number, len(perturbers))
         vocabulary = perturber.mechanism.embedding
         use = default_prior(vocabulary) if prior is None else prior
-        found += _on_words(perturber, use, groups, draws)
+        attacks += _on_words(perturber, use, groups, draws)
         if chosen:
-            found += _on_texts(perturber, chosen, use, groups, context, queries, sizes, noise)
+            attacks += _on_texts(perturber, chosen, use, groups, context, queries, sizes, noise)
     watch(len(perturbers), len(perturbers))
     last = perturbers[-1].mechanism
     easiest = easiest_words(last, default_prior(last.embedding) if prior is None else prior)
@@ -100,7 +100,7 @@ def attack(
         "queries": min(queries, len(chosen)),
         "groups": list(groups),
     }
-    return Attacks(settings, tuple(found), easiest if "words" in groups else (), is_private=bool(chosen))
+    return Attacks(settings, tuple(attacks), easiest if "words" in groups else (), is_private=bool(chosen))
 
 
 def _usable(perturber: Perturber, texts: Iterable[str], most: int, stream: Stream) -> list[str]:
@@ -116,12 +116,12 @@ def _usable(perturber: Perturber, texts: Iterable[str], most: int, stream: Strea
 
 
 def _on_words(perturber: Perturber, prior: Prior, groups: Sequence[str], draws: int) -> list[Attack]:
-    found: list[Attack] = []
+    attacks: list[Attack] = []
     if "words" in groups:
-        found += word_attacks(perturber.mechanism, prior, draws)
+        attacks += word_attacks(perturber.mechanism, prior, draws)
     if "averaging" in groups:
-        found += averaging(perturber.mechanism, prior, draws, RELEASES)
-    return found
+        attacks += averaging(perturber.mechanism, prior, draws, RELEASES)
+    return attacks
 
 
 def _on_texts(
@@ -134,14 +134,14 @@ def _on_texts(
     sizes: Sequence[int],
     stream: Stream,
 ) -> list[Attack]:
-    found: list[Attack] = []
+    attacks: list[Attack] = []
     if "context" in groups and context is not None:
         words = [perturber.tokenizer.ids(text) for text in texts[:_CONTEXT_TEXTS]]
-        found += context_attacks(perturber.mechanism, context, words, prior)
+        attacks += context_attacks(perturber.mechanism, context, words, prior)
     if "linkage" in groups:
-        found += linkage_attacks(perturber, texts, queries=queries, sizes=sizes, stream=stream)
+        attacks += linkage_attacks(perturber, texts, queries=queries, sizes=sizes, stream=stream)
     if "attributes" in groups:
-        found += attribute_attacks(perturber, texts[: 4 * queries], prior, stream)
+        attacks += attribute_attacks(perturber, texts[: 4 * queries], prior, stream)
     if "averaging" in groups:
-        found += release_attacks(perturber, texts, queries, RELEASES, stream)
-    return found
+        attacks += release_attacks(perturber, texts, queries, RELEASES, stream)
+    return attacks

@@ -241,6 +241,6 @@ def binomial_power(shares: tuple[float, float], claim: float, draws: int, level:
         ends = binom.ppf([1e-12, 1.0 - 1e-12], draws, share)
         ranges.append(np.arange(ends[0], ends[1] + 1.0))
     lows, highs = _lower(ranges[0], draws, level), _upper(ranges[1], draws, level)
-    found = np.searchsorted(highs, lows * np.exp(-claim))  # so many values of the second count are low enough
+    low_enough = np.searchsorted(highs, lows * np.exp(-claim))  # how many values of the second count are
     below = np.append(0.0, binom.cdf(ranges[1], draws, shares[1]))
-    return float(min(1.0, (binom.pmf(ranges[0], draws, shares[0]) * below[found]).sum()))
+    return float(min(1.0, (binom.pmf(ranges[0], draws, shares[0]) * below[low_enough]).sum()))

@@ -122,8 +122,8 @@ def _unchanged_each(measurer: "Measurer", mechanism: Mechanism, effort: "Effort"
     ids = select_words(mechanism.embedding, measurer.words, 0).ids
     repeated = np.repeat(ids, effort.word_draws)
     answers = mechanism.perturb_ids(repeated, stream=insecure_stream(effort.seed))
-    each = (answers == repeated).reshape(len(ids), effort.word_draws).mean(axis=1)
-    return {"unchanged_each": each.tolist()}
+    shares = (answers == repeated).reshape(len(ids), effort.word_draws).mean(axis=1)
+    return {"unchanged_each": shares.tolist()}
 
 
 def _n_w(measurer: "Measurer", mechanism: Mechanism, effort: "Effort") -> Facts:
@@ -136,10 +136,10 @@ def _n_w(measurer: "Measurer", mechanism: Mechanism, effort: "Effort") -> Facts:
         sweep_draws = AdditiveDraws(mechanism.embedding, grid)
         blocks = (ids[start : start + _SHARED] for start in range(0, len(ids), _SHARED))
         stays = [sweep_draws.block(block, number)[0][0, 0] for number, block in enumerate(blocks)]
-        each = np.concatenate(stays) / draws
+        shares = np.concatenate(stays) / draws
     else:
-        each = np.array(measurer.measure("unchanged_each", mechanism, effort)["unchanged_each"])
-    return {"n_w": 100.0 * float(each.mean()), "n_w_p95": 100.0 * float(np.quantile(each, 0.95))}
+        shares = np.array(measurer.measure("unchanged_each", mechanism, effort)["unchanged_each"])
+    return {"n_w": 100.0 * float(shares.mean()), "n_w_p95": 100.0 * float(np.quantile(shares, 0.95))}
 
 
 def _linkage(measurer: "Measurer", mechanism: Mechanism, effort: "Effort") -> Facts:

@@ -105,9 +105,11 @@ def _watched(facts: Mapping[str, Any], effort: Effort, percentile: float | None)
     if percentile is None:
         return _share("watched")(facts, effort, None)
     draws = effort.word_draws
-    each = [clopper_pearson(round(share * draws), draws) for share in facts["watched_each"]]
+    intervals = [clopper_pearson(round(share * draws), draws) for share in facts["watched_each"]]
     # All watched words are drawn, so only the draws are random: those of the words at that percentile.
-    share, low, high = (float(np.quantile(column, percentile / 100.0)) for column in zip(*each, strict=True))
+    share, low, high = (
+        float(np.quantile(column, percentile / 100.0)) for column in zip(*intervals, strict=True)
+    )
     return Measured(share, low, high)
 
 

@@ -233,8 +233,8 @@ def rounded(epsilon: float, *, down: bool) -> float:
     """
     exponent = math.floor(math.log10(epsilon)) - 2
     scaled = epsilon / 10.0**exponent
-    whole = math.floor(scaled + 1e-9) if down else math.ceil(scaled - 1e-9)
-    return float(f"{whole}e{exponent}")
+    digits = math.floor(scaled + 1e-9) if down else math.ceil(scaled - 1e-9)
+    return float(f"{digits}e{exponent}")
 
 
 def _sorted(points: list[Point], end: End) -> list[Point]:

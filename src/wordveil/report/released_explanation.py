@@ -66,7 +66,9 @@ def _measured_again(guess: ReleasedGuess, mechanism: Mechanism, path: Path) -> b
     words are recognised by someone who thinks that all are equally frequent can.
     """
     priors = (Prior.english, Prior.by_rank, Prior.uniform)
-    known = [prior for prior in (_made(make, mechanism.embedding) for make in priors) if prior is not None]
+    known = [
+        prior for prior in (_prior_or_none(make, mechanism.embedding) for make in priors) if prior is not None
+    ]
     same = [prior for prior in known if prior.fingerprint == guess.prior_fingerprint]
     measured = measure_exposure(mechanism, same[0] if same else Prior.uniform(mechanism.embedding))
     lowest = measured.rate.success.low if same else 0.0
@@ -84,7 +86,7 @@ def _measured_again(guess: ReleasedGuess, mechanism: Mechanism, path: Path) -> b
     return bool(same)
 
 
-def _made(make: Callable[[Embedding], Prior], embedding: Embedding) -> Prior | None:
+def _prior_or_none(make: Callable[[Embedding], Prior], embedding: Embedding) -> Prior | None:
     try:
         return make(embedding)
     except WordveilError:  # the counts of English are not installed

@@ -26,8 +26,10 @@ from wordveil.tokens import Tokenizer, split
 __all__ = ["Bigrams", "context_attacks", "public_model"]
 
 _CANDIDATES: Final = 100  # words of each position: with 200 the result changed by less than 0.002
-_KAPPA: Final = 20.0  # how many uses of a word outweigh the use of words in general
-_NORMAL: Final = 1.96
+# How many uses of a word outweigh the use of words in general. On the SMS texts with `balanced`, 5, 20 and 80
+# recognise 49.1%, 50.1% and 50.7% of the words: it hardly matters.
+_KAPPA: Final = 20.0
+_NORMAL: Final = 1.96  # standard errors on each side of a 95% interval
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]

@@ -25,13 +25,13 @@ from wordveil.watched_words import WATCHED_WORDS
 
 __all__ = ["averaging", "each_posterior", "easiest_words", "log_shares", "topic_prior", "word_attacks"]
 
-TOPIC_SPREAD: Final = 1.0
+TOPIC_SPREAD: Final = 1.0  # of the log of a word's use: a topic changes it by a factor of e, up or down
 _TOPICS: Final = 8  # changed priors
 _EXPONENT_DRAWS: Final = 200  # where the surrogate has no closed form, each draw takes all words
 _ROWS: Final = 64  # posteriors at a time: 17 MB for the default vocabulary
 _SCREENED: Final = 400  # frequent content words, of which the easiest are looked for
-_KEPT: Final = 40
-_NEIGHBOURS: Final = 10
+_KEPT: Final = 40  # of those, drawn again with more draws: a first look is too rough to order them
+_NEIGHBOURS: Final = 10  # that a report names beside an easy word
 _FIRST, _AGAIN = 12, 60  # draws of each of them
 
 Floats = NDArray[np.float64]

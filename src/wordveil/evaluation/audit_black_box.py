@@ -34,14 +34,15 @@ Floats = NDArray[np.float64]
 GROUP: Final = "black box"
 DRAWS: Final = 500_000  # per word, once to choose events and once to bound them: finds 5% in one dimension
 _ALPHA: Final = 1e-5  # for each dimension
+# How far apart the words are along each axis: unequal, so that symmetry hides no noise of the wrong shape.
 _SPREADS: Final = {1: (1.0,), 2: (1.0, 2.0), 3: (1.0, 1.7, 3.0)}
 _BLOCK: Final = 1 << 17  # draws at a time
 _FACTORS: Final = (1.05, 1.2, 1.5, 2.0)  # an ε that is too large by these: the first that is found is named
-_FOUND: Final = 0.99
+_FOUND: Final = 0.99  # the power from which on a mistake counts as found
 _COMMON: Final = 0.006  # of the draws of a word: the ratio that is reached is estimated from such answers
 _POWER_ALPHA: Final = 0.005  # a stated power is too large with at most twice this probability
-_WASTE: Final = 1.25
-_WASTE_ALPHA: Final = 1e-6
+_WASTE: Final = 1.25  # noise that is too large by this is private, but useless: such a mistake must be found
+_WASTE_ALPHA: Final = 1e-6  # below _ALPHA: too much noise is no breach, so a false alarm would be worse
 _FLOOR: Final = 0.95  # of the claim: in one dimension additive noise reaches all of it
 
 

@@ -20,7 +20,7 @@ _LARGEST_CHANCE: Final = 1e-9  # that rounding changes the answer to a word: onc
 _WORDS: Final = 5  # of which the worst counts; the first is the centroid
 _PER_WORD: Final = 400  # noisy points of each
 _MOVES: Final = (1e-2, 1e-3, 1e-4)  # of the size of a point; the first that changes few answers is used
-_FEW: Final = 0.1
+_FEW: Final = 0.1  # of the answers may change; otherwise the next, shorter move is tried
 _BLOCK: Final = 500  # points at a time: 135 MB of distances to the default vocabulary
 
 Floats = NDArray[np.float64]

@@ -30,11 +30,11 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-_DIRECTIONS: Final = 6
+_DIRECTIONS: Final = 6  # that noise is projected on; each costs power, by Bonferroni
 _LAGS: Final = (1, 2)  # rows that follow each other, and the next but one; half of all rows is a third
 _STRETCH: Final = 1.1  # of a variance
 _LONG: Final = 1.2  # of a length
-_CORRELATION: Final = 0.06
+_CORRELATION: Final = 0.06  # a rank correlation, for which the power is stated
 _LEAN: Final = 0.03  # more positive values than half
 _EQUAL: Final = 10  # rows that may be equal by chance in one dimension, where a row is one number
 _FLOAT32: Final = 1e-3  # of the values may be a float32; by chance it is one in millions

@@ -27,7 +27,7 @@ from wordveil.prior import Prior, default_prior
 __all__ = ["tune"]
 
 _FIRST_DRAWS: Final = 160  # S is then within 0.07; common draws make differences between settings smaller
-_LATER_DRAWS: Final = 1000
+_LATER_DRAWS: Final = 1000  # S is then within 0.03: enough to order the settings that are left
 _FIRST_TEXTS: Final = 1500  # texts of a first look
 _WATCHED: Final = 1000  # steps of the progress
 _SHOWN: Final = ("attack", "content", "answers", "watched", "exponent", "unchanged", "closeness_content")

@@ -84,7 +84,7 @@ class WordExposures(NamedTuple):
     named : array
         By the best guess under the prior.
     named_if_uniform : array
-        By the best guess of someone who thinks that all words are equally frequent.
+        By the best guess of someone who assumes that all words are equally frequent.
     unchanged : array
         How often the answer is the word itself.
     draws : int

@@ -156,7 +156,7 @@ def common_arguments(
 def list_spaces(embeddings: Sequence[str] | None, dims: str | None, usual: Sequence[int]) -> list[Space]:
     """Return every embedding on each number of its principal axes; a map is used as it is.
 
-    If `dims` names none, the `usual` ones are used, as far as the vectors have as many, and all.
+    If `dims` is None, these are the `usual` ones that are smaller than the vectors, and all dimensions.
     """
     spaces = []
     for name in dict.fromkeys(embeddings or (MAP_NAME, DEFAULT_NAME)):

@@ -1,7 +1,7 @@
 """What an adversary who knows everything but the noise recovers: all attacks, over one or several settings.
 
-Each success stands beside its null, what the same attacker reaches without the output. Attacks on words use
-public words only. Attacks on texts need texts; what they find is about those texts, so it is private.
+Each success is reported with its null: what the same attacker reaches without the output. Attacks on words
+use public words only. Attacks on texts need texts; what they find is about those texts, so it is private.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -31,7 +31,7 @@ _EXPONENT_DRAWS: Final = 200  # where the surrogate has no closed form, each dra
 _ROWS: Final = 64  # posteriors at a time: 17 MB for the default vocabulary
 _SCREENED: Final = 400  # frequent content words, of which the easiest are looked for
 _KEPT: Final = 40  # of those, drawn again with more draws: a first look is too rough to order them
-_NEIGHBOURS: Final = 10  # that a report names beside an easy word
+_NEIGHBOURS: Final = 10  # with the smallest exponents, as many as other reports count
 _FIRST, _AGAIN = 12, 60  # draws of each of them
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from wordveil.randomness import RunKey
 
 __all__ = ["independence"]
 
-# Noise that one pair in a hundred shares is found with power above 0.99 (Laplace). With 50,000 draws that takes
+# Noise that one pair in a hundred shares is found with power above 0.99 (Laplace). With 50,000 draws it takes
 # two pairs in a hundred.
 _DRAWS: Final = 400_000
 _ALPHA: Final = 5e-6  # an audit has dozens of tests, and false alarms should be rare over many audits

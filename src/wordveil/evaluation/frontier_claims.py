@@ -154,7 +154,7 @@ def _verdict(
 ) -> Verdict:
     """Say whether the first is larger than the second; undecided if it could be chance.
 
-    They are the best of so many pairs, by Bonferroni.
+    They are the best of that many pairs, so the level is divided by it (Bonferroni).
     """
     from scipy.special import ndtri
 

@@ -69,7 +69,7 @@ class PaperRun:
     embedding : Embedding
         Public words and vectors.
     files : dict
-        The files of the SMS ("sms") and the tweets ("tweets"), as far as they are there.
+        The files of the SMS ("sms") and the tweets ("tweets"), if available.
     words, draws, repetitions
         As in `privacy_sweep` and `utility`; the paper's by default.
     workers, device, caches

@@ -66,7 +66,7 @@ def tune(
 
     Every space, mechanism, λ and answer is tried at several ε with few draws; the best are measured again
     with more, λ is refined between the values of the grid, and for the last few, ε is moved to the limits.
-    That ε is then measured once more with other draws than those that chose it, and moved back if these
+    That ε is then measured again, with draws other than those that chose it, and moved back if these
     exceed a limit. A constraint is satisfied if the unfavourable end of its 95% interval is within the limit.
 
     Parameters

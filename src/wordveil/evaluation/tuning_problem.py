@@ -78,7 +78,7 @@ def _exponent(facts: Mapping[str, Any], *_: object) -> Measured:
 def _accuracy(facts: Mapping[str, Any], *_: object) -> Measured:
     """Return the accuracy as a part of that on unperturbed text, of which the interval counts as well.
 
-    A frequent label is right often, so a classifier that has learnt nothing can have a large part.
+    A frequent label is right often, so even a useless classifier can reach a large part.
     """
     unperturbed = facts["accuracy_unperturbed"]
     largest = facts["accuracy_unperturbed_high"]

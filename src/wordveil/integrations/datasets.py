@@ -205,7 +205,8 @@ def _private_folder(path: str | Path) -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not is_own_folder(folder):
         raise ParameterError(
-            f"The 'cache_folder' parameter of {_OWNER} must be a folder of yours alone. Hint: chmod 700."
+            f"The 'cache_folder' parameter of {_OWNER} must be a folder that only you can use. "
+            "Hint: chmod 700."
         )
     return folder
 

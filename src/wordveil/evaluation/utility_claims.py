@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.evaluation.scores import best_constant, p_not_better, scores_of
-from wordveil.evaluation.student import deviation_of, half_width, p_positive, p_two_sided
+from wordveil.evaluation.student import deviation_of, half_width, p_positive, p_two_sided, sampling_error
 from wordveil.evaluation.verdicts import DOES_NOT_HOLD, HOLDS, UNDECIDED, Verdict
 
 __all__ = ["ScoredGrid", "p_in_words", "utility_claims"]
@@ -94,12 +94,16 @@ def _compared(
 ) -> _Difference:
     """Compare in pairs over random splits; with a fixed split, count the tested records too.
 
-    There, the variance is at most that of two independent collections of records, plus that of the noise.
+    A difference of k records needs k records whose answers differ, so over random splits the error is at
+    least the binomial one of k, even if all splits differ by the same k. With a fixed split, the variance is
+    at most that of two independent collections of records, plus that of the noise.
     """
     values = second - first
     if overlap is not None:
-        p = p_positive(values, overlap), p_two_sided(values, overlap)
-        return _Difference(float(values.mean()), half_width(values, overlap), *p)
+        differing = max(abs(float(values.mean())), 1.0 / records)
+        floor = sampling_error(differing, records, len(values), overlap)
+        p = p_positive(values, overlap, floor), p_two_sided(values, overlap, floor)
+        return _Difference(float(values.mean()), half_width(values, overlap, floor), *p)
     from scipy.special import ndtr
 
     shares = np.array([first.mean(), second.mean()])
@@ -232,8 +236,19 @@ def _p_of_recall(grid: ScoredGrid, place: int) -> tuple[NDArray[np.float64], NDA
 
     shape = grid.matrices.shape[:2]
     if grid.overlap is not None:
-        recall = (grid.recall(place) - _MIN_RECALL).reshape(-1, grid.matrices.shape[2])
-        p = np.array([[p_positive(sign * row, grid.overlap) for row in recall] for sign in (-1.0, 1.0)])
+        count = grid.matrices.shape[2]
+        records = max(1.0, float(grid.clean[:, place].sum(axis=-1).mean()))
+        recall = grid.recall(place).reshape(-1, count)
+        floors = [sampling_error(float(row.mean()), records, count, grid.overlap) for row in recall]
+        p = np.array(
+            [
+                [
+                    p_positive(sign * (row - _MIN_RECALL), grid.overlap, floor)
+                    for row, floor in zip(recall, floors, strict=True)
+                ]
+                for sign in (-1.0, 1.0)
+            ]
+        )
         return p[0].reshape(shape), p[1].reshape(shape)
     hits = grid.matrices[..., place, place].mean(axis=2)
     misses = grid.matrices[..., place, :].sum(axis=-1).mean(axis=2) - hits

@@ -67,7 +67,7 @@ def test_a_map_is_compared_with_axes_at_larger_attacks_too(
     assert verdicts[claim].outcome == outcome
     is_bound = cosine > 0.3  # the line of the axes, and not that of all dimensions, is compared
     assert (
-        f"10 axes, λ = 0 has {cosine:.3f} ± 0.020 at S = {attack:.3f}" in verdicts[claim].found
+        f"10 axes, λ = 0 has {cosine:.3f} ± 0.020 at S = {100 * attack:.1f}%" in verdicts[claim].found
     ) == is_bound
 
 

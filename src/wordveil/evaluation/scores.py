@@ -163,8 +163,9 @@ def interval_of(
 def exact_ends(mean: Floats) -> tuple[Floats, Floats]:
     """Return the ends of Clopper and Pearson's 95% intervals, in the order of `scores_of`.
 
-    The confusion matrix may be a mean over repetitions. Accuracy, precision and recall are shares. F1 grows with both of the latter, so their ends bound it. A
-    macro score reaches as far as the mean of independent labels.
+    The confusion matrix may be a mean over repetitions. Accuracy, precision and recall are shares. F1 grows
+    with both of the latter, so their ends bound it. A macro score reaches as far as the mean of independent
+    labels.
     """
     hits, true, predicted = np.diagonal(mean), mean.sum(axis=1), mean.sum(axis=0)
     accuracy = _share_ends(hits.sum(keepdims=True), true.sum(keepdims=True))

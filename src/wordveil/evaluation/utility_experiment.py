@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from wordveil.embedding import Embedding
 from wordveil.engines.base import perturbed_texts
 from wordveil.errors import FormatError, MachineError, ParameterError, check_whole, sealed
+from wordveil.evaluation.claim_words import with_numbers
 from wordveil.evaluation.classifiers import Classifier, Fits, check_classifier, classifier_name, classify
 from wordveil.evaluation.datasets import LabelledTexts, as_labelled
 from wordveil.evaluation.estimator_digest import classifier_digest
@@ -272,9 +273,9 @@ def _verdicts(
     table = np.array([[matrices[id(setting), kind] for setting in row] for row in family.members])
     grid = ScoredGrid(family.lams, family.epsilons, table, clean, run.overlap)
     labels = list(enumerate(run.data.classes)) if run.data.paper_name == "sms" else []
-    where = f", {family.distinction(families)}" if len(families) > 1 else ""
+    where = {"where": family.distinction(families)} if len(families) > 1 else {}
     for verdict in utility_claims(grid, labels):
-        yield replace(verdict, claim=f"{verdict.claim}{where}, tested on {kind} text")
+        yield with_numbers(verdict, where | {"tested_on": kind})
 
 
 def _settings(run: _Run, settings: list[Setting]) -> dict[str, Any]:

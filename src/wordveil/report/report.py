@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import singledispatch
 from pathlib import Path
 from typing import Any, Final
@@ -88,7 +88,7 @@ class Report:
         return formats[_checked(format, tuple(formats), "Report.text")]()
 
     def _as_data(self) -> dict[str, Any]:
-        verdicts = [asdict(verdict) for verdict in self.verdicts]
+        verdicts = [verdict.to_dict() for verdict in self.verdicts]
         return {"settings": dict(self.settings), "rows": list(self.facts), "verdicts": verdicts}
 
     def _all_tables(self) -> list[StatTable]:

@@ -172,8 +172,8 @@ class FrontierResult(Result):
     - cosine_KIND, near_10_KIND, near_100_KIND, unchanged_KIND for tokens, content and uniform words, and
       the same with `constant_` and `random_` before it, for the best constant answer and a random word.
     - accuracy and linkage if there were labelled texts, with their baselines.
-    - undominated, undominated_accuracy: whether no other setting has a smaller S and is as close (as
-      accurate).
+    - undominated, undominated_accuracy: whether no other setting is clearly better in S or in closeness (in
+      accuracy) and not clearly worse in the other: beyond the intervals.
     """
 
     kind: ClassVar = "frontier"

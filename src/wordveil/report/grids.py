@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from wordveil.evaluation.verdicts import Verdict
+from wordveil.evaluation.verdicts import UNDECIDED, Verdict
 from wordveil.report.charts import Line
 from wordveil.report.tables import StatTable
 
@@ -144,13 +144,18 @@ def tally(verdicts: Sequence[Verdict]) -> str:
     --------
     >>> tally([Verdict("a", "holds", ""), Verdict("b", "undecided", ""), Verdict("c", "undecided", "")])
     'Of 3 claims, 1 holds, 0 do not hold and 2 are undecided.'
+    >>> tally([Verdict("a", "holds", "")]), tally([Verdict("b", "undecided", "")])
+    ('The one claim that was tested holds.', 'The one claim that was tested is undecided.')
     """
     if not verdicts:
         return "No claim could be judged at these settings."
+    if len(verdicts) == 1:
+        outcome = verdicts[0].outcome
+        return f"The one claim that was tested {'is ' if outcome == UNDECIDED else ''}{outcome}."
     counts = Counter(verdict.outcome for verdict in verdicts)
     holds, fails, undecided = counts["holds"], counts["does not hold"], counts["undecided"]
     return (
-        f"Of {len(verdicts)} claim{'s'[: len(verdicts) > 1]}, {holds} hold{'s'[: holds == 1]}, "
+        f"Of {len(verdicts)} claims, {holds} hold{'s'[: holds == 1]}, "
         f"{fails} {'does' if fails == 1 else 'do'} not hold and "
         f"{undecided} {'is' if undecided == 1 else 'are'} undecided."
     )

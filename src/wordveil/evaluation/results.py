@@ -117,7 +117,8 @@ class UtilityResult(Result):
     macro_f1, and for each label precision, recall and f1), label (null unless it is about one), mean, low and
     high (the 95% interval, in [0, 1]; null if there is none), unperturbed, majority and chance (the same
     statistic of the classifier on unperturbed text, of always answering with the most frequent label, and of
-    guessing all labels equally often), and for the accuracy p_majority (the p-value of "it is not better than
+    guessing all labels equally often), predicted (how many tested records of a repetition get this label;
+    null unless it is about one), and for the accuracy p_majority (the p-value of "it is not better than
     the most frequent label"; else null). Rows with a null in mechanism are about unperturbed text.
     """
 

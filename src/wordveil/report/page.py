@@ -87,6 +87,9 @@ def _figures(report: "Report") -> str:
 def _verdicts(report: "Report") -> str:
     if not report.verdicts:
         return ""
+    if report.claims is not None:
+        table = report.claims.html()
+        return f'<section class="verdicts" id="verdicts"><h2>Does it hold here?</h2>{table}</section>'
     rows = "".join(
         f"<tr><td>{escaped(verdict.claim)}</td>"
         f'<td class="outcome {verdict.outcome.replace(" ", "-")}">{_MARKS[verdict.outcome]} '

@@ -69,11 +69,14 @@ def plain(value: object) -> str:
     --------
     >>> plain([0.0, 0.5]), plain({"numpy": "2.4"}), plain(None), plain(5574)
     ('0, 0.5', 'numpy 2.4', 'none', '5,574')
+    >>> plain(["density, sms-spam", "utility, sms-spam"])
+    'density, sms-spam; utility, sms-spam'
     """
     if isinstance(value, Mapping):
         return ", ".join(f"{_label(name)} {plain(item)}" for name, item in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(map(plain, value))
+        items = [plain(item) for item in value]
+        return ("; " if any(", " in item for item in items) else ", ").join(items)
     if value is None or isinstance(value, bool):
         return {None: "none", True: "yes", False: "no"}[value]
     if isinstance(value, float):

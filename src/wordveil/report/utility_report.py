@@ -17,13 +17,14 @@ _MACRO: Final = ("macro_precision", "macro_recall", "macro_f1")
 _BY_LABEL: Final = ("precision", "recall", "f1")
 _BASELINES: Final = ("unperturbed", "majority", "chance")
 _MIN_PREDICTIONS: Final = 10  # of fewer, a precision means nothing
+_EQUAL_SIDES: Final = 0.0025  # of an interval: a smaller difference is not worth two numbers
 _SETTING: Final = (
     "tested_on", "setting", "vectors", "mechanism", "dims", "lam", "epsilon", "answer", "options",
 )  # fmt: skip
 _MAX_LABELS: Final = 20  # with tables of their own; the files for machines have all of them
 _NOTES: Final = {
     False: "± or in brackets: the 95% interval over repetitions, corrected because they share data (Nadeau "
-    "and Bengio).",
+    "and Bengio), and at least as wide as Clopper and Pearson's over the tested records.",
     True: "± or in brackets: the 95% interval over tested records, which are resampled; at least as wide as "
     "Clopper and Pearson's.",
 }
@@ -159,9 +160,11 @@ def _cell(row: Row) -> str:
     mean, low, high = row["mean"], row["low"], row["high"]
     if low is None:
         return f"{mean:.3f}"
-    below, above = f"{mean - low:.3f}", f"{high - mean:.3f}"
-    # An interval that is cut off at 0 or 1 has unequal sides.
-    return f"{mean:.3f} ± {above}" if below == above else f"{mean:.3f} ({low:.3f} to {high:.3f})"
+    below, above = mean - low, high - mean
+    # An exact interval has unequal sides, and so has one that is cut off at 0 or 1.
+    if abs(below - above) < _EQUAL_SIDES:
+        return f"{mean:.3f} ± {max(below, above):.3f}"
+    return f"{mean:.3f} ({low:.3f} to {high:.3f})"
 
 
 def _label_table(rows: Sequence[Row], label: str, on: str) -> StatTable:

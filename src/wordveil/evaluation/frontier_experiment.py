@@ -116,7 +116,7 @@ def frontier(
     check_whole(seed, "seed", "frontier", 0)
     check_whole(linked, "linked", "frontier", 2)
     check_classifier(classifier, "frontier")
-    labelled = None if data is None else as_labelled(data, name)
+    labelled = None if data is None else as_labelled(data, name, "frontier")
     effort = Effort(check_whole(draws, "draws", "frontier", 2), word_draws, repetitions, seed)
     measurer = Measurer(prior, labelled, classifier, tested_on, linked, cache=cache)
     probes = (*_WORD_PROBES, *(() if labelled is None else ("accuracy", "linkage")))

@@ -217,7 +217,7 @@ def _without_rare(rows: Sequence[Row]) -> list[Row]:
 def _comparison(result: UtilityResult, paper_name: str) -> StatTable:
     """Return the scores on unperturbed text, for either label, beside the paper's."""
     clean = [row for row in result.rows() if row["mechanism"] is None]
-    own = f"ours, {result.settings.get('classifier', 'classifier')}"
+    own = f"ours, {_classifier(result)}"
     scores = ("accuracy", "precision", "recall")
     rows: list[tuple[str, ...]] = []
     for name, key in ((own, "mean"), ("majority", "majority"), ("chance", "chance")):

@@ -6,6 +6,7 @@ from sphinx.application import Sphinx
 
 import wordveil
 from wordveil.evaluation.results import load_result
+from wordveil.report.page import page_html
 
 project = "wordveil"
 author = "The Wordveil authors"
@@ -23,7 +24,7 @@ def render_results(app: Sphinx, error: Exception | None) -> None:
     for path in sorted((Path(app.srcdir) / "experiments").glob("*.json")):
         report = wordveil.make_report(load_result(path))
         page = Path(app.outdir) / "experiments" / f"{path.stem}.html"
-        page.write_text(report.text("html"), encoding="utf-8")
+        page.write_text(page_html(report, index="index.html"), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:

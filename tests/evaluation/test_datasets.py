@@ -1,11 +1,13 @@
 """Labelled texts from files of every format, with random and fixed splits."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import wordveil as wv
 from wordveil.evaluation.datasets import LabelledTexts, load_labelled
+from wordveil.evaluation.utility_experiment import utility
 
 
 def test_the_two_data_sets_of_the_paper_are_recognised(tmp_path: Path) -> None:
@@ -105,3 +107,35 @@ def test_text_files_have_no_labels(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("a text\n")
     with pytest.raises(wv.FormatError, match="CSV, TSV, JSON Lines or Parquet"):
         load_labelled(tmp_path / "in.txt", "text", "label")
+
+
+@pytest.mark.parametrize(
+    ("data", "mechanisms", "complaint"),
+    [
+        ((["a", "b"] * 2, ["x", "y"] * 2), 5, r"'mechanisms' parameter of utility must be .* Got 5 instead"),
+        (["a", "b", "c"], None, r"'data' parameter of utility must be .* Got a list instead"),
+        (["ab", "xy"], None, "'data' parameter of utility"),
+        ((["a", "b"], ["x"]), None, "'data' parameter of utility"),
+        (7, None, r"'data' parameter of utility must be .* Got 7 instead"),
+    ],
+)
+def test_wrong_arguments_have_the_sentence_of_every_parameter(
+    data: Any, mechanisms: Any, complaint: str, small: wv.Embedding
+) -> None:
+    with pytest.raises(wv.ParameterError, match=complaint):
+        utility(data, small if mechanisms is None else mechanisms, cache=False)
+    good = ["a", "b"] * 2, ["x", "y"] * 2
+    with pytest.raises(wv.ParameterError, match="'test' parameter of utility"):
+        utility(good, small, test=["no pair"], cache=False)  # type: ignore[arg-type]
+
+
+def test_a_label_that_is_tested_on_only_is_warned_of(small: wv.Embedding) -> None:
+    data = LabelledTexts("d", ["a"] * 5, ["x", "y", "x", "y", "z"], [False] * 4 + [True])
+    with pytest.warns(UserWarning, match="1 of the labels are those of tested records only"):
+        utility(data, wv.Laplace(small, 5.0), repetitions=1, cache=False)
+
+
+def test_one_column_can_t_be_text_and_label(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("text,label\na,x\n")
+    with pytest.raises(wv.ParameterError, match="--text and --label name the same column"):
+        load_labelled(tmp_path / "d.csv", "text", "text")

@@ -13,9 +13,10 @@ import wordveil as wv
 from wordveil.attacker import guess_from_answers, guess_rate
 from wordveil.evaluation.closeness import draw_words, measure_closeness
 from wordveil.evaluation.fixed_neighbours import by_meaning
-from wordveil.evaluation.frontier_experiment import frontier, undominated
+from wordveil.evaluation.frontier_experiment import frontier
 from wordveil.evaluation.frontier_measures import Effort, Measurer
 from wordveil.evaluation.frontier_probes import PROBES, smaller
+from wordveil.evaluation.frontier_rings import undominated
 from wordveil.evaluation.frontier_spaces import Curve, Space, list_curves, spread_epsilons
 from wordveil.evaluation.results import result_from_dict
 from wordveil.mechanisms import mechanism_names, registry
@@ -138,6 +139,26 @@ def test_bounds_on_the_attack_count_by_their_upper_end() -> None:
     ]
     undominated(rows, "y", "best")
     assert [row["best"] for row in rows] == [False, True]
+
+
+def test_a_setting_is_beaten_beyond_the_intervals_only() -> None:
+    def row(attack: float, y: float, **more: Any) -> dict[str, Any]:
+        ends = {
+            "attack_low": attack - 0.03,
+            "attack_high": attack + 0.03,
+            "y_low": y - 0.02,
+            "y_high": y + 0.02,
+        }
+        return {"attack": attack, "y": y, "null": 0.3, **ends, **more}
+
+    # S of the second is larger by chance; the third is clearly worse; the fourth is clearly more private.
+    rows = [row(0.300, 0.6), row(0.302, 0.61), row(0.298, 0.5), row(0.15, 0.4), row(0.1, 0.31)]
+    undominated(rows, "y", "best", "null")
+    assert [row["best"] for row in rows] == [True, True, False, True, False]
+    # What promises nothing between some words is not marked, and beats nothing.
+    rows = [row(0.3, 0.6, exponent_worst=60.0), row(0.2, 0.9, exponent_worst=1e200)]
+    undominated(rows, "y", "best", "null")
+    assert [row["best"] for row in rows] == [True, False]
 
 
 def test_closeness_agrees_with_all_pairs(glove: wv.Embedding) -> None:

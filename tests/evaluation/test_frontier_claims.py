@@ -1,14 +1,18 @@
 """The claims of a frontier, and what its report shows: names of lines, and baselines."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import wordveil as wv
 from wordveil.evaluation.frontier_claims import frontier_claims
+from wordveil.evaluation.results import load_result
 from wordveil.report.frontier_tables import curve_names
 
 from .test_frontier import DATA, small_frontier
+
+EXPERIMENTS = Path(__file__).parent.parent.parent / "docs" / "experiments"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +71,7 @@ def test_a_map_is_compared_with_axes_at_larger_attacks_too(
     assert verdicts[claim].outcome == outcome
     is_bound = cosine > 0.3  # the line of the axes, and not that of all dimensions, is compared
     assert (
-        f"10 axes, λ = 0 has {cosine:.3f} ± 0.020 at S = {attack:.3f}" in verdicts[claim].found
+        f"10 axes, λ = 0 has {cosine:.3f} ± 0.020 at S = {100 * attack:.1f}%" in verdicts[claim].found
     ) == is_bound
 
 
@@ -114,10 +118,10 @@ def test_lines_of_every_mechanism_and_lam_have_names_of_their_own(small: wv.Embe
     assert {len(line.x) for line in lines} == {2}
     rows = [line(0.5, vectors=f"{name}[10]", options=option)[0] for name in "ab" for option in ("", "t=0.5")]
     assert curve_names(rows) == [
-        "10 axes, a[10]",
-        "10 axes, a[10], t=0.5",
-        "10 axes, b[10]",
-        "10 axes, b[10], t=0.5",
+        "10 axes, a",
+        "10 axes, a, t=0.5",
+        "10 axes, b",
+        "10 axes, b, t=0.5",
     ]
 
 
@@ -133,3 +137,24 @@ def test_baselines_stand_in_the_tables_of_accuracy(small: wv.Embedding) -> None:
     ):
         assert cells[name]["accuracy"] == f"{row[f'accuracy_{key}']:.3f}"
     assert cells["a random answer"]["linked"] == f"{100 * row['linkage_by_length']:.1f}%"
+
+
+def test_settings_without_a_guarantee_are_named_apart() -> None:
+    """CusText is best near S = 30%, with an exponent of ∞: the summary and the figure against ε leave it out."""
+    result = load_result(EXPERIMENTS / "mechanisms-sms.json")
+    report = wv.make_report(result)
+    assert "Custext is not among those named here" in report.summary[0]
+    assert "custext" not in report.summary[1]
+    assert "S = 30." in report.summary[1]
+    by_epsilon = {chart.name: chart for chart in report.charts if chart.xlabel == "ε"}
+    assert len(by_epsilon) == 2
+    for chart in by_epsilon.values():
+        assert min(x for panel in chart.panels for x in panel.x_values) > 1.0
+        assert "Without custext" in chart.caption
+    marked = [line for panel in report.charts[0].panels for line in panel.lines if "custext" in line.name]
+    assert [line.name for line in marked] == [
+        "15 axes, custext, no guarantee, λ = 0",
+        "15 axes, custext, no guarantee, λ = 1",
+    ]
+    assert not any(mark for line in marked for mark in line.marked or ())
+    assert all(line.x_low for line in marked)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from wordveil.evaluation.scores import interval_of, scores_of
 from wordveil.evaluation.utility_claims import ScoredGrid, utility_claims
 from wordveil.evaluation.utility_experiment import OVERLAP
 
@@ -146,3 +147,20 @@ def test_p_values_and_the_level_of_several_tests_are_in_words() -> None:
     assert difference.found.endswith("2 tests at 0.05/2 = 0.025 each (Bonferroni)")
     (alone,) = utility_claims(grid(accuracy[:, :1], (0.0, 1.0), (5.0,)))
     assert alone.found.endswith("; 1 test")
+
+
+@pytest.mark.parametrize("overlap", [OVERLAP, None])
+def test_equal_repetitions_claim_no_more_than_their_records_show(overlap: float | None) -> None:
+    """Three repetitions that each differ by the same record of 124."""
+    table = np.tile(np.array([[62, 4], [8, 50]]), (2, 1, 3, 1, 1))
+    table[1, ..., 1, :] = 7, 51
+    scored = ScoredGrid((0.0, 1.0), (5.0,), table, table[0, 0], overlap)
+    (verdict,) = utility_claims(scored)
+    assert verdict.outcome != "does not hold"
+    assert "p < 0.001" not in verdict.found
+    assert "± 0.000" not in verdict.found
+    low, high = interval_of(table[0, 0], scores_of(table[0, 0]), overlap)[0]
+    assert low is not None
+    assert high is not None
+    assert low < 0.87
+    assert high > 0.93

@@ -128,8 +128,8 @@ def test_a_frontier_names_its_vectors_and_has_s_in_percent() -> None:
     result = FrontierResult("m-map10", {"reference_attack": 0.3}, rows)
     report = make_report(result)
     assert report.title == "What settings are worth at equal attack: m-300d"
-    assert report.summary[1].startswith("Near S = 30%, ")
-    assert report.tables[0].title == "Near S = 30%, in order of closeness"
+    assert report.summary[1].startswith("Within 2 percentage points of S = 30%, ")
+    assert report.tables[0].title == "For each line the setting nearest to S = 30%, in order of closeness"
     chart = report.charts[0]
     assert (chart.xlabel, chart.reference) == ("S, % of words that an attacker guesses", 30.0)
     lines = chart.panels[0].lines

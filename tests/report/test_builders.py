@@ -67,7 +67,7 @@ def test_privacy_has_units_whatever_the_draws() -> None:
     assert [chart.ylabel for chart in report.charts] == ["N_w, % of draws", "S_w, answers in 20 draws"]
     assert [chart.limits for chart in report.charts] == [(0.0, 100.0), (0.0, 20.0)]
     assert "different answers in 20 draws" in report.summary[1]
-    assert "1 is undecided" in report.summary[2]
+    assert "The one claim that was tested is undecided." in report.summary[2]
     assert cells(report, "N_w: mean")["λ = 1"] == ("0.50 ± 2.00", "5.00 ± 2.00", "20.00 ± 2.00")
     assert cells(report, "S_w: 5th")["λ = 0"] == ("0 / 1 / 2", "0 / 10 / 20", "0 / 40 / 80")
 
@@ -167,26 +167,6 @@ def test_utility_beside_the_paper_and_on_one_kind_of_text() -> None:
     assert len(report.charts) == 2
 
 
-def test_a_precision_of_hardly_any_predictions_is_not_shown() -> None:
-    result = utility(("ham", "spam"), ("private",))
-    settings = result.settings | {
-        "labels": ["ham", "spam"], "majority_label": "ham", "tested_records": 200,
-    }  # fmt: skip
-
-    def recall(row: dict[str, Any]) -> dict[str, Any]:
-        is_first = row["epsilon"] == 1.0
-        share = {"ham": 0.99 if is_first else 0.9, "spam": 0.0 if is_first else 0.5}
-        is_recall = row["statistic"] == "recall"
-        return row | {"majority": 0.87} | ({"mean": share[row["label"]]} if is_recall else {})
-
-    rows = [recall(row) for row in result.rows()]
-    report = make_report(replace(result, facts=rows, settings=settings))
-    spam = cells(report, "Label 'spam'")["precision, λ = 0"]
-    assert spam[0] == "–"  # 200 · 0.87 · 0.01 predictions
-    assert "–" not in spam[1:]
-    assert "–" not in cells(report, "Label 'ham'")["precision, λ = 0"]
-
-
 def test_pages_of_the_same_data_have_titles_of_their_own() -> None:
     sweep, scores = privacy(), utility(("ham", "spam"))
     assert make_report(sweep).title.endswith("v, 1,234 words")
@@ -246,3 +226,31 @@ def test_a_page_can_be_rendered_again_from_the_json_alone(result: Any) -> None:
     again = wv.make_report(result_from_dict(json.loads(report.text("json"))))
     assert again.text("html") == report.text("html")
     assert again.text("json") == report.text("json")
+
+
+def test_a_precision_of_labels_that_are_hardly_predicted_is_left_out() -> None:
+    """With any number of labels: at λ = 0, ε = 1 one of three is predicted 4 times."""
+    result = utility(("a", "b", "c"), ("clean",))
+    for row in result.facts:
+        if row["label"] is not None:
+            is_rare = (row["label"], row["lam"], row["epsilon"]) == ("b", 0.0, 1.0)
+            row["predicted"] = 4.0 if is_rare else 100.0
+    report = make_report(result)
+    assert cells(report, "Macro precision")["λ = 0"][0] == "–"
+    assert "–" not in cells(report, "Macro precision")["λ = 1"]
+    assert cells(report, "Label 'b'")["precision, λ = 0"][0] == "–"
+    for title in ("Macro recall", "Macro F1"):
+        assert all("–" not in line for line in cells(report, title).values())
+    (chart,) = (chart for chart in report.charts if chart.name == "scores-clean")
+    assert [len(line.x) for line in chart.panels[0].lines] == [2, 3]
+    assert [panel.title for panel in chart.panels] == ["macro precision", "macro recall", "macro F1"]
+
+
+def test_summaries_of_different_mechanisms_do_not_mix_their_epsilons() -> None:
+    result = utility(("a", "b"), ("clean",))
+    for row in result.facts:
+        if row["lam"] == 1.0:
+            row["mechanism"] = "custext"
+    summary = make_report(result).summary[1]
+    assert "goes from 0.51 at ε = 1 to 0.90 at ε = 40 (mahalanobis, λ = 0)" in summary
+    assert "(custext, λ = 1)" in summary

@@ -19,7 +19,8 @@ RESULTS = {path.stem: path for path in sorted(EXPERIMENTS.glob("*.json"))}
 SCREENS = [(width, dark) for width in (1280, 390) for dark in (False, True)]
 
 needs_browser = pytest.mark.skipif(
-    chromium() is None, reason="needs Chromium or Chrome (Debian: apt install chromium)"
+    chromium() is None,
+    reason="NO BROWSER: no page was looked at. Install Chromium or Chrome (Debian: apt install chromium)",
 )
 
 # What a reader would see as broken, as a list of complaints.

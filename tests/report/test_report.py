@@ -15,6 +15,7 @@ from rich.console import Console
 import wordveil as wv
 from wordveil.evaluation.verdicts import Verdict
 from wordveil.report.charts import Chart, Level, Line, Panel
+from wordveil.report.page import page_html
 from wordveil.report.report import FORMATS, Report, make_report
 from wordveil.report.tables import StatTable
 from wordveil.report.terminal import show_report
@@ -120,6 +121,11 @@ def test_the_order_of_a_page() -> None:
     assert "&lt;heavy&gt;" in page
     assert "<heavy>" not in page
     assert "fair &amp; square" in page
+
+
+def test_a_page_of_a_site_links_to_its_list() -> None:
+    assert '<a href="index.html">' in page_html(make_report(COINS), index="index.html")
+    assert "index.html" not in page_html(make_report(COINS))
 
 
 def test_a_page_is_complete_in_itself() -> None:

@@ -116,6 +116,7 @@ _UsageError: "Final[type[typer.TyperException]]" = typer.BadParameter.__mro__[1]
 
 def _usage(error: "typer.TyperException") -> str:
     message = refused_setting(error) or error.format_message().strip()
+    message = message.replace(": Value error, ", ": ")  # from the library that Typer checks choices with
     if not message:  # a group without a command: Typer has shown its help already
         return ""
     end = "" if message.endswith((".", "?")) else "."

@@ -7,15 +7,15 @@ independent would understate the variance of a mean many times over.
 import math
 from dataclasses import dataclass
 from itertools import product
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.evaluation.claim_words import kept_p, worded
 from wordveil.evaluation.student import deviation_of, half_width, p_positive
 from wordveil.evaluation.sweep import Sweep
 from wordveil.evaluation.verdicts import DOES_NOT_HOLD, HOLDS, UNDECIDED, Outcome, Verdict, decided, paper
-from wordveil.rounding import at_least, at_most
 
 __all__ = ["PERCENTILES", "Interval", "claims", "mean_interval"]
 
@@ -76,37 +76,29 @@ def claims(sweep: Sweep, sparseness: NDArray[np.float64], traces: list[float]) -
     return [*verdicts, _scale(traces)] if traces else verdicts
 
 
-def _epsilon_list(sweep: Sweep, middle: list[int]) -> str:
-    return ", ".join(f"{sweep.grid.epsilons[index]:g}" for index in middle)
-
-
-def _why_undecided(sweep: Sweep) -> str:
-    """Return why the sweep can't decide a claim, or an empty string if it can."""
-    if int(sweep.block.max()) + 1 < _MIN_BLOCKS:
-        return f"fewer than {_MIN_BLOCKS} blocks of words"
-    return ""
+def _too_few(sweep: Sweep) -> dict[str, int]:
+    """Return why the sweep can't decide a claim: how many blocks that takes. Empty if it can."""
+    return {"min_blocks": _MIN_BLOCKS} if int(sweep.block.max()) + 1 < _MIN_BLOCKS else {}
 
 
 def _changes(sweep: Sweep, middle: list[int]) -> Verdict:
-    low, high = sweep.grid.lams[0], sweep.grid.lams[-1]
-    claim = (
-        f"at ε = {_epsilon_list(sweep, middle)}, N_w falls and S_w rises from λ = {low:g} to "
-        f"λ = {high:g}, significantly"
-    )
-    if reason := _why_undecided(sweep):
-        return Verdict(claim, UNDECIDED, reason)
-    holds, is_opposite, lines = True, False, []
+    numbers: dict[str, Any] = {
+        "epsilons": [sweep.grid.epsilons[index] for index in middle],
+        "lams": [sweep.grid.lams[0], sweep.grid.lams[-1]],
+        "draws": sweep.grid.draws,
+    }
+    if reason := _too_few(sweep):
+        return worded("privacy_moves", UNDECIDED, numbers | reason)
+    holds, is_opposite, moves = True, False, []
     for index in middle:
         fall = sweep.block_means(sweep.n_w[0, index] - sweep.n_w[-1, index])
         rise = sweep.block_means(sweep.s_w[-1, index] - sweep.s_w[0, index])
         p = max(p_positive(fall), p_positive(rise))
         holds &= p < _LEVEL / len(middle)
         is_opposite |= min(p_positive(-fall), p_positive(-rise)) < _LEVEL / (2 * len(middle))
-        lines.append(
-            f"ε = {sweep.grid.epsilons[index]:g}: N_w {-fall.mean():+.1f} percentage points, "
-            f"S_w {rise.mean():+.1f} answers in {sweep.grid.draws} draws (p {_format_p(p)})"
-        )
-    return Verdict(claim, _outcome(holds, is_opposite), "; ".join(lines))
+        means = {"n_w": -float(fall.mean()), "s_w": float(rise.mean())}
+        moves.append({"epsilon": sweep.grid.epsilons[index], **means, "p": kept_p(p)})
+    return worded("privacy_moves", _outcome(holds, is_opposite), numbers | {"moves": moves})
 
 
 def _outcome(holds: bool, is_opposite: bool) -> Outcome:
@@ -114,84 +106,69 @@ def _outcome(holds: bool, is_opposite: bool) -> Outcome:
     return HOLDS if holds else DOES_NOT_HOLD if is_opposite else UNDECIDED
 
 
-def _format_p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"= {value:.3f}"
-
-
 def _monotone(sweep: Sweep, middle: list[int]) -> Verdict:
     """Test every step of λ: the claim holds if all are significant, and fails if one goes the other way."""
-    claim = f"at ε = {_epsilon_list(sweep, middle)}, N_w falls and S_w rises with every step of λ"
-    if reason := _why_undecided(sweep):
-        return Verdict(claim, UNDECIDED, reason)
+    numbers: dict[str, Any] = {"epsilons": [sweep.grid.epsilons[index] for index in middle]}
+    if reason := _too_few(sweep):
+        return worded("every_step", UNDECIDED, numbers | reason)
     lams = sweep.grid.lams
-    wrong: list[str] = []
-    unclear: list[str] = []
+    wrong: list[dict[str, Any]] = []
+    unclear: list[dict[str, Any]] = []
     tests = 2 * len(middle) * (len(lams) - 1)
-    for index, step in product(middle, range(len(lams) - 1)):
+    for index, number in product(middle, range(len(lams) - 1)):
         differences = {
-            "N_w": sweep.n_w[step, index] - sweep.n_w[step + 1, index],
-            "S_w": sweep.s_w[step + 1, index] - sweep.s_w[step, index],
+            "N_w": sweep.n_w[number, index] - sweep.n_w[number + 1, index],
+            "S_w": sweep.s_w[number + 1, index] - sweep.s_w[number, index],
         }
         for name, values in differences.items():
             means = sweep.block_means(values)
-            step_name = (
-                f"{name} at ε = {sweep.grid.epsilons[index]:g}, λ = {lams[step]:g} to {lams[step + 1]:g} "
-                f"({abs(values.mean()):.2f})"
-            )
+            step = {
+                "statistic": name,
+                "epsilon": sweep.grid.epsilons[index],
+                "lams": [lams[number], lams[number + 1]],
+                "size": abs(float(values.mean())),
+            }
             if p_positive(-means) < _LEVEL / tests:
-                wrong.append(step_name)
+                wrong.append(step)
             elif p_positive(means) >= _LEVEL / tests:
-                unclear.append(step_name)
-    if wrong:
-        return Verdict(claim, DOES_NOT_HOLD, f"these go the other way: {'; '.join(wrong)}")
-    if unclear:
-        shown = "; ".join(unclear[:_MAX_SHOWN]) + ("; …" if len(unclear) > _MAX_SHOWN else "")
-        return Verdict(claim, UNDECIDED, f"{len(unclear)} of {tests} steps are within noise: {shown}")
-    return Verdict(claim, HOLDS, f"all {tests} steps do, significantly")
+                unclear.append(step)
+    outcome: Outcome = DOES_NOT_HOLD if wrong else UNDECIDED if unclear else HOLDS
+    counts = {"tests": tests, "opposite": len(wrong), "unclear": len(unclear)}
+    return worded("every_step", outcome, numbers | counts | {"steps": wrong or unclear[:_MAX_SHOWN]})
 
 
 def _ends(sweep: Sweep) -> Verdict | None:
     """Judge the ends; None if they are neither decisive nor as far out as the paper's."""
     low, high = sweep.grid.epsilons[0], sweep.grid.epsilons[-1]
-    first, last = sweep.n_w[:, 0].mean(axis=1), sweep.n_w[:, -1].mean(axis=1)
-    holds = low < high and first.max() < _NEAR_ZERO and last.min() > _NEAR_ALL
+    most = float(sweep.n_w[:, 0].mean(axis=1).max())
+    least = float(sweep.n_w[:, -1].mean(axis=1).min())
+    holds = low < high and most < _NEAR_ZERO and least > _NEAR_ALL
     paper_epsilons = paper()["epsilons"]
     if not holds and (low > paper_epsilons[0] or high < paper_epsilons[-1]):
         return None
-    evidence = (
-        f"at ε = {low:g} N_w is at most {at_most(float(first.max()), 2)}%, "
-        f"at ε = {high:g} at least {at_least(float(last.min()))}%"
-    )
-    claim = (
-        f"N_w goes to 0% at small ε (mean below {_NEAR_ZERO:g}%) "
-        f"and to 100% at large ε (mean above {_NEAR_ALL:g}%)"
-    )
-    return Verdict(claim, decided(bool(holds)), evidence)
+    numbers = {"epsilons": [low, high], "limits": [_NEAR_ZERO, _NEAR_ALL], "most": most, "least": least}
+    return worded("ends", decided(holds), numbers)
 
 
 def _percentiles(sweep: Sweep, middle: list[int]) -> Verdict:
     """Compare the direction of percentiles with that of means, where a bootstrap over blocks shows one."""
-    claim = (
-        "the 5th, 50th and 95th percentiles over words move the same way as the means, where they move "
-        "beyond noise"
-    )
-    if reason := _why_undecided(sweep):
-        return Verdict(claim, UNDECIDED, reason)
-    wrong, moved, within_noise = [], 0, 0
+    if reason := _too_few(sweep):
+        return worded("percentiles", UNDECIDED, reason)
+    opposite, moved, within_noise = [], 0, 0
     for index, (name, values) in product(middle, {"N_w": sweep.n_w, "S_w": sweep.s_w}.items()):
         direction = np.sign((values[-1, index] - values[0, index]).mean())
         spread = _bootstrap(sweep, values[[0, -1], index])
         for percentile, low, high in zip(PERCENTILES, *spread, strict=True):
             if max(direction * low, direction * high) < 0.0:
-                wrong.append(f"the {percentile}th of {name} at ε = {sweep.grid.epsilons[index]:g}")
+                epsilon = sweep.grid.epsilons[index]
+                opposite.append({"percentile": percentile, "statistic": name, "epsilon": epsilon})
             elif min(direction * low, direction * high) > 0.0:
                 moved += 1
             else:
                 within_noise += 1
-    evidence = f"{moved} do beyond noise, {within_noise} move only within it"
-    if wrong:
-        return Verdict(claim, DOES_NOT_HOLD, f"not {', '.join(wrong)}; {evidence}")
-    return Verdict(claim, HOLDS if moved else UNDECIDED, evidence)
+    numbers = {"opposite": opposite, "moved": moved, "within_noise": within_noise}
+    outcome: Outcome = DOES_NOT_HOLD if opposite else HOLDS if moved else UNDECIDED
+    return worded("percentiles", outcome, numbers)
 
 
 def _bootstrap(sweep: Sweep, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -214,7 +191,6 @@ def _bootstrap(sweep: Sweep, values: NDArray[np.float64]) -> NDArray[np.float64]
 
 def _sparse_gain(sweep: Sweep, sparseness: NDArray[np.float64]) -> Verdict:
     """Compare at the ε at which about half of the words stay; elsewhere there is little to gain."""
-    claim = "words in sparse regions gain most"
     index = int(np.abs(sweep.n_w[0].mean(axis=1) - 50.0).argmin())
     gain = sweep.n_w[0, index] - sweep.n_w[-1, index]
     low, high = np.percentile(sparseness, [25, 75])
@@ -227,18 +203,13 @@ def _sparse_gain(sweep: Sweep, sparseness: NDArray[np.float64]) -> Verdict:
         if len(sparse_gain) and len(dense_gain):
             differences.append(sparse_gain.mean() - dense_gain.mean())
     if len(differences) < _MIN_BLOCKS:
-        return Verdict(claim, UNDECIDED, f"fewer than {_MIN_BLOCKS} blocks have both sparse and dense words")
-    sparse, dense = gain[is_sparse].mean(), gain[is_dense].mean()
+        return worded("sparse_gain", UNDECIDED, {"min_blocks": _MIN_BLOCKS})
+    sparse, dense = float(gain[is_sparse].mean()), float(gain[is_dense].mean())
     p, p_opposite = (p_positive(sign * np.array(differences)) for sign in (1.0, -1.0))
-    evidence = (
-        f"at ε = {sweep.grid.epsilons[index]:g} N_w falls by {sparse:.1f} percentage points in the sparsest "
-        f"quarter of the words and by {dense:.1f} in the densest (p {_format_p(p)})"
-    )
-    return Verdict(claim, _outcome(sparse > dense and p < _LEVEL, p_opposite < _LEVEL), evidence)
+    numbers = {"epsilon": sweep.grid.epsilons[index], "sparse": sparse, "dense": dense, "p": kept_p(p)}
+    return worded("sparse_gain", _outcome(sparse > dense and p < _LEVEL, p_opposite < _LEVEL), numbers)
 
 
 def _scale(traces: list[float]) -> Verdict:
     spread = max(traces) / min(traces) - 1.0
-    differs = f"differs between the λ by a part of {spread:.1e}" if spread else "is the same at every λ"
-    evidence = f"E‖Z‖₂² = (m + 1)·trace(A)/ε², and trace(A) {differs}"
-    return Verdict("the scale of the noise is the same at every λ", decided(spread < _EQUAL_TRACES), evidence)
+    return worded("same_scale", decided(spread < _EQUAL_TRACES), {"spread": spread})

@@ -12,7 +12,7 @@ from typing import BinaryIO, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import FormatError, ParameterError, sealed
+from wordveil.errors import FormatError, ParameterError, parameter_error, sealed
 from wordveil.tables import Layout, open_table
 from wordveil.tables.compression import Compression, decompressed
 from wordveil.tables.files import recognised
@@ -82,6 +82,16 @@ class LabelledTexts:
     def classes(self) -> tuple[str, ...]:
         """The different labels, in alphabetical order."""
         return tuple(sorted(set(self.labels)))
+
+    @property
+    def only_tested(self) -> int:
+        """How many labels occur in records to test on only, so that no classifier can predict them."""
+        learnt = {
+            label
+            for label, test in zip(self.labels, self.is_test or [False] * len(self.labels), strict=True)
+            if not test
+        }
+        return len(set(self.labels) - learnt)
 
     @cached_property
     def codes(self) -> NDArray[np.int64]:
@@ -162,6 +172,8 @@ def load_labelled(
         positive = positive or dataset.positive
     if text is None or label is None:
         raise ParameterError(f"{path}: which columns hold text and label? Hint: --text and --label.")
+    if text == label:
+        raise ParameterError(f"{path}: --text and --label name the same column. Hint: name two.")
     if test_path is not None and split is not None:
         raise ParameterError("--test-file and --split-column are two ways to say the same. Hint: use one.")
     records = _read(path, layout, text, label, split, file)
@@ -236,9 +248,32 @@ def _check_labels(name: str, counts: Counter[str], *, is_random: bool) -> None:
         )
 
 
-def as_labelled(data: "LabelledTexts | tuple[Sequence[str], Sequence[object]]", name: str) -> LabelledTexts:
+def as_labelled(
+    data: "LabelledTexts | tuple[Sequence[str], Sequence[object]]",
+    name: str,
+    owner: str = "utility",
+    parameter: str = "data",
+) -> LabelledTexts:
     """Return labelled texts from a pair of texts and labels."""
+    texts, labels = as_pair(data, owner, parameter)
     if isinstance(data, LabelledTexts):
         return data
-    texts, labels = data
     return LabelledTexts(name, [str(text) for text in texts], [str(label) for label in labels])
+
+
+def as_pair(data: object, owner: str, parameter: str) -> tuple[Sequence[object], Sequence[object]]:
+    """Return texts and labels, or raise an error if the parameter is something else."""
+    if isinstance(data, LabelledTexts):
+        return data.texts, data.labels
+    must = "be labelled texts, or a pair of texts and labels of the same length"
+    if not isinstance(data, tuple | list) or len(data) != 2:
+        raise parameter_error(parameter, owner, must, data)
+    texts, labels = data
+    if isinstance(texts, str) or isinstance(labels, str):
+        raise parameter_error(parameter, owner, must, data)
+    try:
+        if len(texts) == len(labels):
+            return texts, labels
+    except TypeError:
+        pass
+    raise parameter_error(parameter, owner, must, data)

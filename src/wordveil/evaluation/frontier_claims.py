@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from wordveil.evaluation.claim_words import worded
 from wordveil.evaluation.verdicts import DOES_NOT_HOLD, HOLDS, UNDECIDED, Outcome, Verdict
 
 __all__ = ["At", "at_attack", "curve_of", "frontier_claims"]
@@ -106,8 +107,9 @@ def _about_lam(first: Rows, values: Values, attack: float) -> Iterator[Verdict]:
     for (_, space, answer), by_lam in groups.items():
         largest = max(by_lam)
         if 0.0 in by_lam and largest > 0.0:
-            claim = f"λ = {largest:g} is no closer than λ = 0 at equal S ({space}, {answer} answer)"
-            yield _verdict(claim, by_lam[0.0], by_lam[largest], ("λ = 0", f"λ = {largest:g}"), attack)
+            about = {"lam": largest, "space": space, "answer": answer}
+            names = "λ = 0", f"λ = {largest:g}"
+            yield _verdict("lam_no_closer", about, by_lam[0.0], by_lam[largest], names, attack)
 
 
 def _about_dims(first: Rows, values: Values, attack: float) -> Iterator[Verdict]:
@@ -121,9 +123,9 @@ def _about_dims(first: Rows, values: Values, attack: float) -> Iterator[Verdict]
         if len(plain) > 1:
             most = max(plain)
             best = max((dims for dims in plain if dims != most), key=lambda dims: plain[dims].value)
-            claim = f"fewer dimensions are closer than all {most} at equal S (λ = 0, {answer} answer)"
+            about = {"dims": most, "answer": answer}
             names = f"{best} axes", f"{most} dims"
-            yield _verdict(claim, plain[best], plain[most], names, attack, len(plain) - 1)
+            yield _verdict("few_dims_closer", about, plain[best], plain[most], names, attack, len(plain) - 1)
 
 
 def _about_maps(curves: Curves, values: Values, attack: float) -> Iterator[Verdict]:
@@ -143,14 +145,21 @@ def _about_maps(curves: Curves, values: Values, attack: float) -> Iterator[Verdi
         other = max(known, key=lambda curve: known[curve].value)
         row = axes[other][0]
         names = same[ours][0]["space"], f"{row['space']}, λ = {row['lam'] or 0:g}"
-        claim = f"a map is closer than every number of principal axes at equal S ({answer} answer)"
-        verdict = _verdict(claim, values[ours], known[other], names, attack, len(maps) * len(axes))
+        about = {"answer": answer}
+        pairs = len(maps) * len(axes)
+        verdict = _verdict("map_closer", about, values[ours], known[other], names, attack, pairs)
         is_bound = other not in values  # at this attack the axes may be less close
         yield replace(verdict, outcome=UNDECIDED) if is_bound and verdict.outcome != HOLDS else verdict
 
 
 def _verdict(
-    claim: str, better: At, worse: At, names: tuple[str, str], attack: float, pairs: int = 1
+    claim: str,
+    about: Row,
+    better: At,
+    worse: At,
+    names: tuple[str, str],
+    attack: float,
+    pairs: int = 1,
 ) -> Verdict:
     """Say whether the first is larger than the second; undecided if it could be chance.
 
@@ -162,14 +171,5 @@ def _verdict(
     reach = widened * float(np.hypot(better.reach, worse.reach))
     difference = better.value - worse.value
     outcome: Outcome = UNDECIDED if abs(difference) <= reach else HOLDS if difference > 0 else DOES_NOT_HOLD
-    numbers = ", ".join(
-        f"{name} has {at.value:.3f} ± {at.reach:.3f}{_elsewhere(at, attack)}"
-        for name, at in zip(names, (better, worse), strict=True)
-    )
-    chosen = f"; the best of {pairs} pairs (Bonferroni)" if pairs > 1 else ""
-    return Verdict(claim, outcome, f"cosine of answers to content words at S = {attack:g}: {numbers}{chosen}")
-
-
-def _elsewhere(at: At, attack: float) -> str:
-    """Return at what other attack a statistic was measured, if it was."""
-    return "" if at.attack == attack else f" at S = {at.attack:.3f}"
+    sides = [{"name": name, **at._asdict()} for name, at in zip(names, (better, worse), strict=True)]
+    return worded(claim, outcome, {**about, "attack": attack, "pairs": pairs, "sides": sides})

@@ -11,6 +11,7 @@ from wordveil.evaluation.datasets import LabelledTexts, as_labelled
 from wordveil.evaluation.frontier_claims import frontier_claims
 from wordveil.evaluation.frontier_measures import Effort, Measurer
 from wordveil.evaluation.frontier_probes import KINDS
+from wordveil.evaluation.frontier_rings import undominated
 from wordveil.evaluation.frontier_spaces import Curve, Space, as_spaces, list_curves, spread_epsilons
 from wordveil.evaluation.results import FrontierResult
 from wordveil.evaluation.utility_experiment import TestedOn
@@ -19,7 +20,7 @@ from wordveil.nearest.devices import DeviceName
 from wordveil.noise import check_epsilon
 from wordveil.prior import Prior, default_prior
 
-__all__ = ["ATTACKS", "curve_attack", "frontier", "setting_row", "undominated"]
+__all__ = ["ATTACKS", "curve_attack", "frontier", "setting_row"]
 
 ATTACKS: Final = (0.1, 0.2, 0.3, 0.4, 0.5)
 """The attacker's success that each line is drawn through."""
@@ -115,7 +116,7 @@ def frontier(
     check_whole(seed, "seed", "frontier", 0)
     check_whole(linked, "linked", "frontier", 2)
     check_classifier(classifier, "frontier")
-    labelled = None if data is None else as_labelled(data, name)
+    labelled = None if data is None else as_labelled(data, name, "frontier")
     effort = Effort(check_whole(draws, "draws", "frontier", 2), word_draws, repetitions, seed)
     measurer = Measurer(prior, labelled, classifier, tested_on, linked, cache=cache)
     probes = (*_WORD_PROBES, *(() if labelled is None else ("accuracy", "linkage")))
@@ -201,29 +202,6 @@ def _space_name(space: Space) -> str:
     if space.dims is not None or embedding.provenance.parent:
         return f"{embedding.dim} axes"
     return f"all {embedding.dim} dims"
-
-
-def undominated(rows: list[dict[str, Any]], key: str, mark: str, null: str = "") -> None:
-    """Mark the rows for which no other has a smaller attack and at least the same `key`.
-
-    `null` names what is reached without looking at the input: rows that have no more are not marked. Where S
-    is known by bounds only, its upper end counts.
-
-    Examples
-    --------
-    >>> rows = [{"attack": 0.2, "y": 0.5}, {"attack": 0.3, "y": 0.4}, {"attack": 0.4, "y": 0.6}]
-    >>> undominated(rows, "y", "best")
-    >>> [row["best"] for row in rows]
-    [True, False, True]
-    """
-
-    def attack(row: dict[str, Any]) -> float:
-        return float(row["attack"] if row.get("attack_exact", True) else row["attack_high"])
-
-    highest = -float("inf")
-    for row in sorted(rows, key=lambda row: (attack(row), -row[key])):
-        row[mark] = row[key] > max(highest, row.get(null, highest))
-        highest = max(highest, row[key])
 
 
 def _settings(

@@ -29,7 +29,7 @@ from wordveil.randomness import insecure_stream
 __all__ = ["Effort", "Measurer"]
 
 _OF_ANSWERS: Final = ("answer", "answer_prior", "answer_vectors")
-_ACCURACY_FACTS: Final = 2  # raised when there are more facts about accuracy, so older ones are not used
+_ACCURACY_FACTS: Final = 3  # raised when facts about accuracy are others, so older ones are not used
 
 Facts = dict[str, Any]
 

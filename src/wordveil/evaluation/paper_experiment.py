@@ -13,7 +13,6 @@ from wordveil.engines.local import checked_workers
 from wordveil.errors import ParameterError
 from wordveil.evaluation.datasets import LabelledTexts, load_labelled, recognise_dataset
 from wordveil.evaluation.density_experiment import density
-from wordveil.evaluation.paper_statements import paper_statement
 from wordveil.evaluation.privacy_experiment import privacy_sweep
 from wordveil.evaluation.results import PaperResult, Result
 from wordveil.evaluation.settings import EPSILONS, LAMS, make_grid
@@ -142,23 +141,6 @@ class PaperRun:
     def result(self, results: Sequence[Result]) -> PaperResult:
         """Return one result from those of the steps."""
         compared = [replace(part, settings={**part.settings, "compare_paper": True}) for part in results]
-        facts = [
-            {
-                "part": part.kind,
-                "data": part.name,
-                "claim": verdict.claim,
-                "paper": paper_statement(verdict.claim, part),
-                "ours": verdict.found,
-                "outcome": verdict.outcome,
-            }
-            for part in compared
-            for verdict in part.verdicts()
-        ]
-        claims = [
-            replace(verdict, claim=f"{part.name}: {verdict.claim}")
-            for part in compared
-            for verdict in part.verdicts()
-        ]
         settings: dict[str, Any] = {
             "parts": [f"{part.kind}, {part.name}" for part in compared],
             "vectors": compared[0].settings["vectors"],
@@ -169,7 +151,7 @@ class PaperRun:
         }
         is_private = any(part.is_private for part in compared)
         parts = [part.to_dict() for part in compared]
-        return PaperResult("the paper against ours", settings, facts, claims, is_private, parts)
+        return PaperResult("the paper against ours", settings, [], [], is_private, parts)
 
 
 def _expected(step: Step) -> float:

@@ -1,9 +1,8 @@
 """What the paper itself says about each of its claims, in its own numbers where it has some."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from wordveil.evaluation.results import Result
 from wordveil.evaluation.verdicts import paper
 
 __all__ = ["paper_statement"]
@@ -29,13 +28,13 @@ def _ends() -> str:
     return f"at ε = 1 at most {first:.2f}%, at ε = 40 at least {last:.1f}% ({_SIMILAR})"
 
 
-def _benchmark(result: Result) -> str:
-    scores: dict[str, Any] | None = paper()["utility"].get(result.settings.get("paper"))
+def _benchmark(settings: Mapping[str, Any]) -> str:
+    scores: dict[str, Any] | None = paper()["utility"].get(settings.get("paper"))
     return "" if scores is None else f"stated in its figures; unperturbed {scores['accuracy']:.2f}"
 
 
 # By a part of the claim.
-_STATEMENTS: Final[dict[str, Callable[[Result], str]]] = {
+_STATEMENTS: Final[dict[str, Callable[[Mapping[str, Any]], str]]] = {
     "significantly": lambda _: _changes(),
     "every step of λ": lambda _: "so in all of its tables",
     "goes to 0": lambda _: _ends(),
@@ -48,17 +47,16 @@ _STATEMENTS: Final[dict[str, Callable[[Result], str]]] = {
 }
 
 
-def paper_statement(claim: str, result: Result) -> str:
-    """Return what the paper says about a claim; empty if it says nothing.
+def paper_statement(claim: str, settings: Mapping[str, Any]) -> str:
+    """Return what the paper says about a claim of a result with these settings; empty if it says nothing.
 
     Examples
     --------
-    >>> from wordveil.evaluation.results import PrivacyResult
-    >>> paper_statement("N_w goes to 0% at small ε", PrivacyResult("glove", {}, []))
+    >>> paper_statement("N_w goes to 0% at small ε", {})
     'at ε = 1 at most 0.16%, at ε = 40 at least 90.6% (GloVe)'
     """
     # "no significant difference" also holds the word of the first.
     for part in sorted(_STATEMENTS, key=len, reverse=True):
         if part in claim:
-            return _STATEMENTS[part](result)
+            return _STATEMENTS[part](settings)
     return ""

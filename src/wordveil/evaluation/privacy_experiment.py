@@ -1,7 +1,7 @@
 """N_w and S_w of public words, at any settings, as a plain result."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from wordveil.embedding import Embedding
 from wordveil.engines.local import checked_workers
+from wordveil.evaluation.claim_words import with_numbers
 from wordveil.evaluation.claims import PERCENTILES, claims, mean_interval
 from wordveil.evaluation.grid import Grid
 from wordveil.evaluation.results import PrivacyResult
@@ -147,9 +148,9 @@ def _verdicts(parts: list[_FamilyPart]) -> list[Verdict]:
             continue
         lams = part.sweep.grid.lams if part.family.is_additive else ()
         traces = [float(Metric.from_embedding(_space(part.family), lam).scales.sum()) for lam in lams]
-        where = f", {part.family.distinction([other.family for other in parts])}" if len(parts) > 1 else ""
+        where = part.family.distinction([other.family for other in parts]) if len(parts) > 1 else ""
         verdicts += [
-            replace(verdict, claim=verdict.claim + where)
+            with_numbers(verdict, {"where": where} if where else {})
             for verdict in claims(part.sweep, part.sparseness, traces)
         ]
     return verdicts

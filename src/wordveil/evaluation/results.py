@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
 from wordveil.errors import FormatError, MissingExtraError
+from wordveil.evaluation.claim_words import worded
+from wordveil.evaluation.paper_statements import paper_statement
 from wordveil.evaluation.verdicts import Verdict
 
 __all__ = [
@@ -67,7 +69,8 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values; `result_from_dict` is the way back."""
         values = asdict(self)
-        rows, claims = values.pop("facts"), values.pop("claims")
+        rows, _ = values.pop("facts"), values.pop("claims")
+        claims = [verdict.to_dict() for verdict in self.claims]
         return {"kind": self.kind, **values, "rows": rows, "claims": claims}
 
     @classmethod
@@ -114,7 +117,8 @@ class UtilityResult(Result):
     macro_f1, and for each label precision, recall and f1), label (null unless it is about one), mean, low and
     high (the 95% interval, in [0, 1]; null if there is none), unperturbed, majority and chance (the same
     statistic of the classifier on unperturbed text, of always answering with the most frequent label, and of
-    guessing all labels equally often), and for the accuracy p_majority (the p-value of "it is not better than
+    guessing all labels equally often), predicted (how many tested records of a repetition get this label;
+    null unless it is about one), and for the accuracy p_majority (the p-value of "it is not better than
     the most frequent label"; else null). Rows with a null in mechanism are about unperturbed text.
     """
 
@@ -126,12 +130,31 @@ class PaperResult(Result):
     """All experiments of the paper: a row per claim, with what the paper says and what came out.
 
     A row has the columns part, data, claim, paper, ours and outcome. `parts` are the results of the single
-    experiments, by `to_dict`.
+    experiments, by `to_dict`; rows and claims come from these, and are not kept beside them.
     """
 
     kind: ClassVar = "paper"
 
     parts: list[dict[str, Any]] = field(default_factory=list)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row per claim of the parts."""
+        return [
+            {
+                "part": part.kind,
+                "data": part.name,
+                "claim": verdict.claim,
+                "paper": paper_statement(verdict.claim, part.settings),
+                "ours": verdict.found,
+                "outcome": verdict.outcome,
+            }
+            for part in map(result_from_dict, self.parts)
+            for verdict in part.verdicts()
+        ]
+
+    def verdicts(self) -> list[Verdict]:
+        """Return the verdict on each claim of the parts."""
+        return [Verdict(f"{row['data']}: {row['claim']}", row["outcome"], row["ours"]) for row in self.rows()]
 
 
 @dataclass(frozen=True)
@@ -150,8 +173,8 @@ class FrontierResult(Result):
     - cosine_KIND, near_10_KIND, near_100_KIND, unchanged_KIND for tokens, content and uniform words, and
       the same with `constant_` and `random_` before it, for the best constant answer and a random word.
     - accuracy and linkage if there were labelled texts, with their baselines.
-    - undominated, undominated_accuracy: whether no other setting has a smaller S and is as close (as
-      accurate).
+    - undominated, undominated_accuracy: whether no other setting is clearly better in S or in closeness (in
+      accuracy) and not clearly worse in the other: beyond the intervals.
     """
 
     kind: ClassVar = "frontier"
@@ -199,10 +222,15 @@ def result_from_dict(facts: Mapping[str, Any]) -> Result:
         raise FormatError(f"This is not a result of an experiment: 'kind' must be {', '.join(_KINDS)}.")
     values = {name: value for name, value in facts.items() if name not in ("kind", "rows", "claims")}
     try:
-        verdicts = [Verdict(**verdict) for verdict in facts["claims"]]
+        verdicts = [_verdict(verdict) for verdict in facts["claims"]]
         return known(**values, facts=[dict(row) for row in facts["rows"]], claims=verdicts)
     except (KeyError, TypeError, ValueError):
         raise FormatError("This is not a result of an experiment: it has other keys.") from None
+
+
+def _verdict(values: Mapping[str, Any]) -> Verdict:
+    """Return a claim from its numbers, or from the sentences that older results hold."""
+    return worded(**values) if "name" in values else Verdict(**values)
 
 
 def load_result(path: Path | str) -> Result:

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.evaluation.student import finite, half_width
+from wordveil.evaluation.student import half_width
 
 __all__ = [
     "MACRO",
@@ -13,6 +13,7 @@ __all__ = [
     "baseline_scores",
     "best_constant",
     "confusion",
+    "exact_ends",
     "interval_of",
     "p_not_better",
     "score_columns",
@@ -134,9 +135,9 @@ def interval_of(
     """Return the 95% interval of the mean of each score, within [0, 1].
 
     Over random splits, whose test parts are `overlap` times as large as the training parts, it is Nadeau and
-    Bengio's. With a fixed split (None), the tested records are resampled, each time from one repetition, and
-    the interval is never narrower than that of Clopper and Pearson: resampling 20 right answers of 20 would
-    never give a wrong one.
+    Bengio's. With a fixed split (None), the tested records are resampled, each time from one repetition.
+    Either way it is never narrower than that of Clopper and Pearson: resampling 20 right answers of 20 would
+    never give a wrong one, and a few repetitions can have the same score by chance.
 
     Examples
     --------
@@ -146,24 +147,26 @@ def interval_of(
     (0.832, 1.0)
     """
     if overlap is None:
-        resampled = np.percentile(_resampled_scores(matrices), [2.5, 97.5], axis=0)
-        exact = _exact_ends(matrices)
-        low, high = np.minimum(resampled[0], exact[0]), np.maximum(resampled[1], exact[1])
-        return list(zip(low.tolist(), high.tolist(), strict=True))
-    intervals: list[tuple[float | None, float | None]] = []
-    for column in scores.T:
-        half, mean = finite(half_width(column, overlap)), float(column.mean())
-        intervals.append((None, None) if half is None else (max(0.0, mean - half), min(1.0, mean + half)))
-    return intervals
+        ends = np.percentile(_resampled_scores(matrices), [2.5, 97.5], axis=0)
+        exact = exact_ends(matrices.mean(axis=0))
+    else:
+        if len(matrices) < 2:
+            return [(None, None)] * scores.shape[1]
+        halves = np.array([half_width(column, overlap) for column in scores.T])
+        ends = scores.mean(axis=0) + halves * np.array([[-1.0], [1.0]])
+        # As many records as have the error of this mean if each split has its binomial one.
+        exact = exact_ends(matrices.mean(axis=0) / (1.0 / len(matrices) + overlap))
+    low, high = np.minimum(ends[0], exact[0]).clip(0.0), np.maximum(ends[1], exact[1]).clip(max=1.0)
+    return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
-def _exact_ends(matrices: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def exact_ends(mean: Floats) -> tuple[Floats, Floats]:
     """Return the ends of Clopper and Pearson's 95% intervals, in the order of `scores_of`.
 
-    Accuracy, precision and recall are shares. F1 grows with both of the latter, so their ends bound it. A
-    macro score reaches as far as the mean of independent labels.
+    The confusion matrix may be a mean over repetitions. Accuracy, precision and recall are shares. F1 grows
+    with both of the latter, so their ends bound it. A macro score reaches as far as the mean of independent
+    labels.
     """
-    mean = matrices.mean(axis=0)
     hits, true, predicted = np.diagonal(mean), mean.sum(axis=1), mean.sum(axis=0)
     accuracy = _share_ends(hits.sum(keepdims=True), true.sum(keepdims=True))
     precision, recall = _share_ends(hits, predicted), _share_ends(hits, true)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from wordveil.embedding import Embedding
-from wordveil.errors import ParameterError
+from wordveil.errors import ParameterError, parameter_error
 from wordveil.evaluation.grid import check_settings
 from wordveil.mechanisms import Laplace, Mahalanobis, Mechanism, make_mechanism, mechanism_class
 from wordveil.nearest.devices import DeviceName
@@ -52,9 +52,10 @@ def as_settings(
     """Return settings from one or several mechanisms."""
     if isinstance(mechanisms, Mechanism | Setting):
         mechanisms = [mechanisms]
-    settings = [item if isinstance(item, Setting) else Setting(item) for item in mechanisms]
+    items = list(mechanisms) if isinstance(mechanisms, Iterable) else []
+    settings = [item if isinstance(item, Setting) else Setting(item) for item in items]
     if not settings or not all(isinstance(setting.mechanism, Mechanism) for setting in settings):
-        raise ParameterError(f"The 'mechanisms' parameter of {owner} must be one or several mechanisms.")
+        raise parameter_error("mechanisms", owner, "be one or several mechanisms", mechanisms)
     return settings
 
 

@@ -111,7 +111,7 @@ def tune(
     >>> result.is_met, result.chosen["answer"], result.chosen["attack_high"] <= 0.3
     (True, 'closest', True)
     """
-    labelled = None if data is None else as_labelled(data, name)
+    labelled = None if data is None else as_labelled(data, name, "tune")
     limits = {
         "attack": max_attack,
         "attack_on_watched": max_attack_on_watched,

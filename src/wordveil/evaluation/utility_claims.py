@@ -7,16 +7,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.evaluation.claim_words import kept_p, worded
 from wordveil.evaluation.scores import best_constant, p_not_better, scores_of
-from wordveil.evaluation.student import deviation_of, half_width, p_positive, p_two_sided
+from wordveil.evaluation.student import deviation_of, half_width, p_positive, p_two_sided, sampling_error
 from wordveil.evaluation.verdicts import DOES_NOT_HOLD, HOLDS, UNDECIDED, Verdict
 
-__all__ = ["ScoredGrid", "p_in_words", "utility_claims"]
+__all__ = ["ScoredGrid", "utility_claims"]
 
 _MIN_RECALL: Final = 0.94  # the paper says "around 0.95 or higher"; a hundredth less still counts
 _MAX_HALF_WIDTH: Final = 0.05  # a wider interval could hide a difference of 5 points
@@ -62,17 +63,14 @@ class ScoredGrid:
         return np.array(values).reshape(shape)
 
     @property
-    def why_undecided(self) -> str:
-        """Why nothing can be decided; empty if something can."""
+    def nothing_learnt(self) -> dict[str, float]:
+        """Why nothing can be decided, in numbers; empty if something can."""
         if p_not_better(self.clean) >= _LEVEL:
-            share = self.clean[:, best_constant(self.clean)].sum() / self.clean.sum()
-            return (
-                "on unperturbed text the classifier is not significantly better than the most frequent "
-                f"label ({share:.3f})"
-            )
+            frequent = self.clean[:, best_constant(self.clean)].sum()
+            return {"clean_majority": float(frequent / self.clean.sum())}
         if self.overlap is not None and self.matrices.shape[2] < _MIN_REPETITIONS:
-            return f"needs {_MIN_REPETITIONS} repetitions"
-        return ""
+            return {"min_repetitions": _MIN_REPETITIONS}
+        return {}
 
 
 class _Difference(NamedTuple):
@@ -94,12 +92,16 @@ def _compared(
 ) -> _Difference:
     """Compare in pairs over random splits; with a fixed split, count the tested records too.
 
-    There, the variance is at most that of two independent collections of records, plus that of the noise.
+    A difference of k records needs k records whose answers differ, so over random splits the error is at
+    least the binomial one of k, even if all splits differ by the same k. With a fixed split, the variance is
+    at most that of two independent collections of records, plus that of the noise.
     """
     values = second - first
     if overlap is not None:
-        p = p_positive(values, overlap), p_two_sided(values, overlap)
-        return _Difference(float(values.mean()), half_width(values, overlap), *p)
+        differing = max(abs(float(values.mean())), 1.0 / records)
+        floor = sampling_error(differing, records, len(values), overlap)
+        p = p_positive(values, overlap, floor), p_two_sided(values, overlap, floor)
+        return _Difference(float(values.mean()), half_width(values, overlap, floor), *p)
     from scipy.special import ndtr
 
     shares = np.array([first.mean(), second.mean()])
@@ -125,31 +127,32 @@ def utility_claims(grid: ScoredGrid, sms: Sequence[tuple[int, str]] = ()) -> lis
 
 def _rises(grid: ScoredGrid) -> Verdict:
     """Test the ends and every step: only a significant fall contradicts."""
-    claim = "accuracy rises with ε towards the benchmark"
-    if grid.why_undecided:
-        return Verdict(claim, UNDECIDED, grid.why_undecided)
+    if reason := grid.nothing_learnt:
+        return worded("accuracy_rises", UNDECIDED, reason)
     accuracy = grid.accuracy.mean(axis=0)
     means = accuracy.mean(axis=1)
     benchmark = float(scores_of(grid.clean)[:, 0].mean())
     records = int(grid.matrices[0, 0, 0].sum())
     p = _compared(accuracy[0], accuracy[-1], grid.overlap, records).p_greater
     is_closer = abs(benchmark - means[-1]) < abs(benchmark - means[0])
-    pairs = zip(means, grid.epsilons, strict=True)
-    values = ", ".join(f"{mean:.3f} at ε = {epsilon:g}" for mean, epsilon in pairs)
-    evidence = f"{values}; unperturbed {benchmark:.3f} ({p_in_words(p)})"
+    numbers: dict[str, Any] = {
+        "epsilons": list(grid.epsilons),
+        "means": means.tolist(),
+        "unperturbed": benchmark,
+        "p": kept_p(p),
+    }
     worst = float(grid.p_not_better()[:, -1].max())
     if worst >= _LEVEL / len(grid.lams):
-        reason = f"at ε = {grid.epsilons[-1]:g} it is not significantly better than the most frequent label"
-        return Verdict(claim, UNDECIDED, f"{reason} ({p_in_words(worst)}); {evidence}")
+        return worded("accuracy_rises", UNDECIDED, numbers | {"p_majority": kept_p(worst)})
     steps = [(0, len(means) - 1), *pairwise(range(len(means)))]
     falls = [
-        f"ε = {grid.epsilons[i]:g} to {grid.epsilons[j]:g}"
+        [grid.epsilons[i], grid.epsilons[j]]
         for i, j in dict.fromkeys(steps)
         if _compared(accuracy[j], accuracy[i], grid.overlap, records).p_greater < _LEVEL / len(steps)
     ]
     if falls:
-        return Verdict(claim, DOES_NOT_HOLD, f"it falls significantly from {', '.join(falls)}; {evidence}")
-    return Verdict(claim, HOLDS if is_closer and p < _LEVEL else UNDECIDED, evidence)
+        return worded("accuracy_rises", DOES_NOT_HOLD, numbers | {"falls": falls})
+    return worded("accuracy_rises", HOLDS if is_closer and p < _LEVEL else UNDECIDED, numbers)
 
 
 def _no_difference(grid: ScoredGrid) -> Verdict:
@@ -157,70 +160,62 @@ def _no_difference(grid: ScoredGrid) -> Verdict:
 
     An interval too wide to exclude a difference is undecided, and so is a classifier that has learnt nothing.
     """
-    claim = f"no significant difference in accuracy between λ = {grid.lams[0]:g} and the other λ"
-    if grid.why_undecided:
-        return Verdict(claim, UNDECIDED, grid.why_undecided)
+    numbers: dict[str, Any] = {"first": grid.lams[0]}
+    if reason := grid.nothing_learnt:
+        return worded("no_difference", UNDECIDED, numbers | reason)
     learns = grid.p_not_better() < _LEVEL / len(grid.lams)
     counted = [j for j in range(len(grid.epsilons)) if learns[:, j].any()]
-    if not counted:
-        return Verdict(claim, UNDECIDED, "no classifier is significantly better than the most frequent label")
-    lines, smallest_p, widest = [], 1.0, 0.0
-    pairs = list(product(range(1, len(grid.lams)), counted))
-    for i, j in pairs:
-        difference = _difference(grid, (0, j), (i, j))
-        smallest_p, widest = min(smallest_p, difference.p_different), max(widest, difference.half)
-        lines.append(
-            f"λ = {grid.lams[i]:g}{_at(grid.epsilons[j])}: {difference.mean:+.3f} ± {difference.half:.3f} "
-            f"({p_in_words(difference.p_different)})"
-        )
-    level = _LEVEL / len(pairs)
-    bonferroni = f" at {_LEVEL:g}/{len(pairs)} = {level:.2g} each (Bonferroni)" if len(pairs) > 1 else ""
-    evidence = f"{'; '.join(lines)}; {len(pairs)} test{'s'[: len(pairs) > 1]}{bonferroni}"
-    if smallest_p <= level:
-        return Verdict(claim, DOES_NOT_HOLD, evidence)
-    if widest > _MAX_HALF_WIDTH:
-        return Verdict(claim, UNDECIDED, f"{evidence}; an interval is wider than ±{_MAX_HALF_WIDTH:g}")
+    compared = {
+        (i, j): _difference(grid, (0, j), (i, j)) for i, j in product(range(1, len(grid.lams)), counted)
+    }
+    numbers |= {
+        "level": _LEVEL,
+        "not_learnt": [grid.epsilons[j] for j in range(len(grid.epsilons)) if j not in counted],
+        "differences": [
+            {
+                "lam": grid.lams[i],
+                "epsilon": grid.epsilons[j],
+                "mean": each.mean,
+                "half": each.half,
+                "p": kept_p(each.p_different),
+            }
+            for (i, j), each in compared.items()
+        ],
+    }
+    if not compared:
+        return worded("no_difference", UNDECIDED, numbers)
+    if min(each.p_different for each in compared.values()) <= _LEVEL / len(compared):
+        return worded("no_difference", DOES_NOT_HOLD, numbers)
+    if max(each.half for each in compared.values()) > _MAX_HALF_WIDTH:
+        return worded("no_difference", UNDECIDED, numbers | {"max_half": _MAX_HALF_WIDTH})
     if not learns[:, counted].all():
-        reason = "some are not significantly better than the most frequent label"
-        return Verdict(claim, UNDECIDED, f"{evidence}; {reason}")
-    return Verdict(claim, HOLDS, evidence)
-
-
-def p_in_words(value: float) -> str:
-    """Return a p-value for readers: the smaller it is, the less its approximation means.
-
-    Examples
-    --------
-    >>> p_in_words(3.6e-64), p_in_words(0.0072), p_in_words(0.96)
-    ('p < 0.001', 'p = 0.007', 'p = 0.960')
-    """
-    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
-
-
-def _at(epsilon: float | None) -> str:
-    return "" if epsilon is None else f", ε = {epsilon:g}"
+        return worded("no_difference", UNDECIDED, numbers | {"some_not_learnt": True})
+    return worded("no_difference", HOLDS, numbers)
 
 
 def _recall(grid: ScoredGrid, place: int, label: str) -> Verdict:
     recall = grid.recall(place)
     means = recall.mean(axis=2)
     i, j = (int(index) for index in np.unravel_index(int(means.argmin()), means.shape))
-    clean = float(np.mean(scores_of(grid.clean)[:, 4 + grid.clean.shape[-1] + place]))
-    lam = "" if grid.lams[i] is None else f", λ = {grid.lams[i]:g}"
-    evidence = f"its lowest mean is {means[i, j]:.3f}{lam}{_at(grid.epsilons[j])}; unperturbed {clean:.3f}"
-    claim = f"recall of {label} stays around 0.95 or higher (at least {_MIN_RECALL:g} at every setting)"
-    if grid.why_undecided:
-        return Verdict(claim, UNDECIDED, grid.why_undecided)
+    numbers: dict[str, Any] = {
+        "label": label,
+        "least": _MIN_RECALL,
+        "lowest": float(means[i, j]),
+        "lam": grid.lams[i],
+        "epsilon": grid.epsilons[j],
+        "unperturbed": float(np.mean(scores_of(grid.clean)[:, 4 + grid.clean.shape[-1] + place])),
+    }
+    if reason := grid.nothing_learnt:
+        return worded("recall", UNDECIDED, numbers | reason)
     p_below, p_above = _p_of_recall(grid, place)
     if p_below.min() < _LEVEL / means.size:
-        return Verdict(claim, DOES_NOT_HOLD, f"{evidence} ({p_in_words(p_below.min())})")
+        return worded("recall", DOES_NOT_HOLD, numbers | {"p_below": kept_p(p_below.min())})
     worst = float(grid.p_not_better().max())
     if worst >= _LEVEL / means.size:
-        reason = "at some setting the classifier is not significantly better than the most frequent label"
-        return Verdict(claim, UNDECIDED, f"{reason} ({p_in_words(worst)}); {evidence}")
+        return worded("recall", UNDECIDED, numbers | {"p_majority": kept_p(worst)})
     if p_above.max() >= _LEVEL:
-        return Verdict(claim, UNDECIDED, f"{evidence}; at some setting it could be lower by chance")
-    return Verdict(claim, HOLDS, evidence)
+        return worded("recall", UNDECIDED, numbers | {"p_above": kept_p(p_above.max())})
+    return worded("recall", HOLDS, numbers)
 
 
 def _p_of_recall(grid: ScoredGrid, place: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -232,8 +227,19 @@ def _p_of_recall(grid: ScoredGrid, place: int) -> tuple[NDArray[np.float64], NDA
 
     shape = grid.matrices.shape[:2]
     if grid.overlap is not None:
-        recall = (grid.recall(place) - _MIN_RECALL).reshape(-1, grid.matrices.shape[2])
-        p = np.array([[p_positive(sign * row, grid.overlap) for row in recall] for sign in (-1.0, 1.0)])
+        count = grid.matrices.shape[2]
+        records = max(1.0, float(grid.clean[:, place].sum(axis=-1).mean()))
+        recall = grid.recall(place).reshape(-1, count)
+        floors = [sampling_error(float(row.mean()), records, count, grid.overlap) for row in recall]
+        p = np.array(
+            [
+                [
+                    p_positive(sign * (row - _MIN_RECALL), grid.overlap, floor)
+                    for row, floor in zip(recall, floors, strict=True)
+                ]
+                for sign in (-1.0, 1.0)
+            ]
+        )
         return p[0].reshape(shape), p[1].reshape(shape)
     hits = grid.matrices[..., place, place].mean(axis=2)
     misses = grid.matrices[..., place, :].sum(axis=-1).mean(axis=2) - hits

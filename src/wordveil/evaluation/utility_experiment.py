@@ -1,5 +1,6 @@
 """How useful private text still is: classifiers that learn from it, at any settings, as a plain result."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 from wordveil.embedding import Embedding
 from wordveil.engines.base import perturbed_texts
 from wordveil.errors import FormatError, MachineError, ParameterError, check_whole, sealed
+from wordveil.evaluation.claim_words import with_numbers
 from wordveil.evaluation.classifiers import Classifier, Fits, check_classifier, classifier_name, classify
-from wordveil.evaluation.datasets import LabelledTexts, as_labelled
+from wordveil.evaluation.datasets import LabelledTexts, as_labelled, as_pair
 from wordveil.evaluation.estimator_digest import classifier_digest
 from wordveil.evaluation.mechanism_draws import class_digest
 from wordveil.evaluation.results import UtilityResult
@@ -95,6 +97,12 @@ def utility(
     ('f1', 'spam', 'clean', 1.0)
     """
     labelled = _with_test(as_labelled(data, name), test)
+    if labelled.only_tested:
+        warnings.warn(
+            f"{labelled.name}: {labelled.only_tested} of the labels are those of tested records only; no "
+            "classifier can predict them.",
+            stacklevel=3,
+        )
     grid = make_grid(mechanisms, EPSILONS, _LAMS) if isinstance(mechanisms, Embedding) else mechanisms
     settings = as_settings(grid, "utility")
     check_whole(repetitions, "repetitions", "utility", 1, 1000)
@@ -119,10 +127,8 @@ def _with_test(data: LabelledTexts, test: Data | None) -> LabelledTexts:
     """Return data with a fixed split, if there is a second collection to test on."""
     if test is None:
         return data
-    if isinstance(test, LabelledTexts):
-        texts, labels = test.texts, test.labels
-    else:
-        texts, labels = [str(text) for text in test[0]], [str(label) for label in test[1]]
+    tested = as_pair(test, "utility", "test")
+    texts, labels = [str(text) for text in tested[0]], [str(label) for label in tested[1]]
     is_test = [False] * len(data.texts) + [True] * len(texts)
     return replace(data, texts=data.texts + texts, labels=data.labels + labels, is_test=is_test)
 
@@ -272,9 +278,9 @@ def _verdicts(
     table = np.array([[matrices[id(setting), kind] for setting in row] for row in family.members])
     grid = ScoredGrid(family.lams, family.epsilons, table, clean, run.overlap)
     labels = list(enumerate(run.data.classes)) if run.data.paper_name == "sms" else []
-    where = f", {family.distinction(families)}" if len(families) > 1 else ""
+    where = {"where": family.distinction(families)} if len(families) > 1 else {}
     for verdict in utility_claims(grid, labels):
-        yield replace(verdict, claim=f"{verdict.claim}{where}, tested on {kind} text")
+        yield with_numbers(verdict, where | {"tested_on": kind})
 
 
 def _settings(run: _Run, settings: list[Setting]) -> dict[str, Any]:

@@ -32,6 +32,7 @@ def utility_rows(data: LabelledTexts, parts: list[Scored], overlap: float | None
         facts = dict.fromkeys(_NO_SETTING) if setting is None else setting.facts()
         scores = scores_of(matrices)
         intervals = interval_of(matrices, scores, overlap)
+        predicted = dict(zip(data.classes, matrices.sum(axis=-2).mean(axis=0).tolist(), strict=True))
         for column, statistic in enumerate(statistics):
             low, high = intervals[column]
             yield {
@@ -46,5 +47,6 @@ def utility_rows(data: LabelledTexts, parts: list[Scored], overlap: float | None
                 "unperturbed": float(unperturbed[column]),
                 "majority": float(always[column]),
                 "chance": float(guessed[column]),
+                "predicted": predicted[statistic.label] if statistic.label is not None else None,
                 "p_majority": p_not_better(matrices) if statistic.name == "accuracy" else None,
             }

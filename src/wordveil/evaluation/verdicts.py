@@ -1,7 +1,8 @@
 """A claim with its verdict, and the numbers of the paper that results are compared with."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Literal, get_args
@@ -18,7 +19,8 @@ UNDECIDED: Final = "undecided"
 class Verdict:
     """A claim, whether it holds here, and the numbers behind that.
 
-    Its fields are the keys of a claim in the JSON of a result.
+    Those of wordveil's experiments have a name and numbers, which the sentences are made from
+    (`claim_words`): a result keeps these and no sentences.
 
     Examples
     --------
@@ -30,10 +32,18 @@ class Verdict:
     claim: str
     outcome: Outcome
     found: str
+    name: str = ""
+    numbers: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if self.outcome not in get_args(Outcome):
             raise ValueError("The outcome of a verdict must be one of the three words.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values: the numbers, or the sentences of a claim without a name."""
+        if self.name:
+            return {"name": self.name, "outcome": self.outcome, "numbers": dict(self.numbers)}
+        return {"claim": self.claim, "outcome": self.outcome, "found": self.found}
 
     def __str__(self) -> str:
         """Return the verdict for a terminal, with its numbers on a second line."""

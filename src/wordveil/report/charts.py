@@ -1,6 +1,6 @@
 """What a figure shows, as plain numbers: drawing it, and saying it in words, come later."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 __all__ = ["Chart", "Cloud", "Level", "Line", "Panel"]
@@ -9,6 +9,8 @@ __all__ = ["Chart", "Cloud", "Level", "Line", "Panel"]
 @dataclass(frozen=True, slots=True)
 class Line:
     """A named line; `low` and `high` are the ends of its intervals, if it has any; some points may be marked.
+
+    `x_low` and `x_high` are the ends of intervals of x, where x is measured too.
 
     Lines of one `group` have the same colour. Their names begin with that of the group; what follows decides
     the dash.
@@ -26,6 +28,8 @@ class Line:
     high: tuple[float, ...] | None = None
     marked: tuple[bool, ...] | None = None
     group: str = ""
+    x_low: tuple[float, ...] | None = field(default=None, repr=False)
+    x_high: tuple[float, ...] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

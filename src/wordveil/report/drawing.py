@@ -165,7 +165,7 @@ def _draw_panel(
         style = {"color": colour, "linewidth": 1.4}
         style |= {"marker": mark, "markersize": 4, "markerfacecolor": colour if is_filled else PAPER}
         style["linestyle"] = dash if len(line.x) > 1 else "none"
-        bars = {"yerr": _bars(chart, line), "capsize": 2, "elinewidth": 1}
+        bars = {"yerr": _bars(chart, line), "xerr": _x_bars(line), "capsize": 2, "elinewidth": 1}
         drawn = axes.errorbar(line.x, line.y, label=line.name, **bars, **style).get_children()
         if any(line.marked or ()):
             points = [
@@ -204,6 +204,14 @@ def _bars(chart: Chart, line: Line) -> Any:
     below = [max(0.0, y - _clipped(chart, low)) for y, low in zip(line.y, line.low, strict=True)]
     above = [max(0.0, _clipped(chart, high) - y) for y, high in zip(line.y, line.high, strict=True)]
     return [below, above]
+
+
+def _x_bars(line: Line) -> Any:
+    """Return the lengths of the intervals at the left and at the right of a line."""
+    if line.x_low is None or line.x_high is None:
+        return None
+    left = [max(0.0, x - low) for x, low in zip(line.x, line.x_low, strict=True)]
+    return [left, [max(0.0, high - x) for x, high in zip(line.x, line.x_high, strict=True)]]
 
 
 def _dodges(chart: Chart, panel: Panel, width: float) -> dict[str, float]:

@@ -1,12 +1,14 @@
 """The report of a frontier: what settings are worth at equal attack, and how misleading equal ε is."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from wordveil.evaluation.frontier_claims import curve_of
+from wordveil.evaluation.frontier_rings import is_promised, undominated
 from wordveil.evaluation.results import FrontierResult
 from wordveil.report.charts import Chart, Level, Line, Panel
-from wordveil.report.frontier_tables import curve_names, frontier_tables, full_names, group_names, nearest_to
+from wordveil.report.frontier_tables import curve_names, frontier_tables, full_names, group_names
 from wordveil.report.grids import Row, tally, values_of
 from wordveil.report.report import Report, make_report
 
@@ -15,9 +17,12 @@ __all__ = ["frontier_report"]
 _S: Final = "S, % of words that an attacker guesses"
 _IN_PERCENT: Final = ("attack", "linkage")
 _MARK: Final = "undominated (ringed)"
+_BESIDE: Final = 0.02  # two percentage points: about what S is known to
+_S_BARS: Final = "Horizontal bars are the intervals of S."
 _RINGS: Final = (
-    "Rings mark settings for which no other one, in any panel, has a smaller S and as much of the other, and "
-    "that have more than answers that tell nothing. Where S is known by bounds only, its upper end counts."
+    "Rings mark settings that no other one, in any panel, beats: none is better in one of the two beyond the "
+    "95% intervals and not worse in the other beyond them. What is no better than an answer that does not "
+    "depend on the word gets no ring. Where S is known by bounds only, its upper end counts."
 )
 
 
@@ -25,6 +30,9 @@ _RINGS: Final = (
 def frontier_report(result: FrontierResult) -> Report:
     """Return the report on what λ, spaces, mechanisms and answers buy."""
     rows = result.rows()
+    undominated(rows, "cosine_content", "undominated", "constant_cosine_content")
+    if "accuracy" in rows[0]:
+        undominated(rows, "accuracy", "undominated_accuracy", "accuracy_majority")
     at = result.settings["reference_attack"]
     charts = [*_text_charts(rows, 100.0 * at), *_closeness_charts(rows, 100.0 * at)]
     tables = frontier_tables(rows, at)
@@ -53,27 +61,45 @@ def _title(result: FrontierResult, rows: Sequence[Row]) -> str:
 
 
 def _summary(result: FrontierResult, rows: Sequence[Row]) -> tuple[str, str, str]:
+    """Return what was compared and what is best near one S, among settings that promise something."""
     at = result.settings["reference_attack"]
-    near = nearest_to(rows, at)
-    best = max(near, key=lambda row: row["cosine_content"])
-    worst = min(near, key=lambda row: row["cosine_content"])
-    names = dict(zip(map(id, rows), full_names(rows), strict=True))
-    head = f"{len(rows)} settings were compared by S, the % of words that an attacker guesses"
-    closeness = (
-        f"Near S = {100 * at:g}%, answers to content words have a mean cosine of "
-        f"{best['cosine_content']:.2f} at best ({names[id(best)]}, ε = {best['epsilon']:g}) and "
-        f"{worst['cosine_content']:.2f} at worst ({names[id(worst)]}, ε = "
-        f"{worst['epsilon']:g}); one and the same answer for every word has "
-        f"{best['constant_cosine_content']:.2f}."
-    )
-    if "accuracy" in best:
-        top = max(near, key=lambda row: row["accuracy"])
-        closeness = (
-            f"Near S = {100 * at:g}%, the best accuracy is {top['accuracy']:.3f} ({names[id(top)]}), "
-            f"{top['accuracy_unperturbed']:.3f} on unperturbed text and {top['accuracy_majority']:.3f} by "
-            f"the most frequent label; there {top['linkage']:.0%} of the texts are linked to their originals."
+    head = f"{len(rows)} settings were compared by S, the % of words that an attacker guesses."
+    promised = [row for row in rows if is_promised(dict(row))]
+    if unpromised := values_of([row for row in rows if not is_promised(dict(row))], "mechanism"):
+        are = "is" if len(unpromised) == 1 else "are"
+        head += (
+            f" {', '.join(unpromised).capitalize()} {are} not among those named here: nothing is promised "
+            "between some words, whatever ε is."
         )
-    return f"{head}.", closeness, f"Equal ε is not equal privacy. {tally(result.verdicts())}"
+    beside = [row for row in promised if abs(row["attack"] - at) <= _BESIDE]
+    what = f"Within {100 * _BESIDE:g} percentage points of S = {100 * at:g}%"
+    names = dict(zip(map(id, rows), full_names(rows), strict=True))
+    lesson = f"Equal ε is not equal privacy. {tally(result.verdicts())}"
+    if not beside:
+        return head, f"{what} lies no setting.", lesson
+
+    def named(row: Row) -> str:
+        return f"{names[id(row)]}, ε = {row['epsilon']:g}, S = {100 * row['attack']:.1f}%"
+
+    if "accuracy" in rows[0]:
+        top = max(beside, key=lambda row: row["accuracy"])
+        return (
+            head,
+            f"{what}, the best accuracy is {top['accuracy']:.3f} ({named(top)}), "
+            f"{top['accuracy_unperturbed']:.3f} on unperturbed text and {top['accuracy_majority']:.3f} by "
+            f"the most frequent label; there {top['linkage']:.0%} of the texts are linked to their "
+            "originals.",
+            lesson,
+        )
+    best = max(beside, key=lambda row: row["cosine_content"])
+    worst = min(beside, key=lambda row: row["cosine_content"])
+    return (
+        head,
+        f"{what}, answers to content words have a mean cosine of {best['cosine_content']:.2f} at best "
+        f"({named(best)}) and {worst['cosine_content']:.2f} at worst ({named(worst)}); one and the same "
+        f"answer for every word has {best['constant_cosine_content']:.2f}.",
+        lesson,
+    )
 
 
 def _panels(
@@ -103,6 +129,7 @@ def _line(name: str, group: str, rows: Sequence[Row], x: str, y: str, marked: st
         scale = 100.0 if key.startswith(_IN_PERCENT) else 1.0
         return tuple(scale * float(row[key]) for row in rows)
 
+    has_bars = x == "attack" and all(row.get("attack_high") is not None for row in rows)
     return Line(
         name,
         column(x),
@@ -111,7 +138,22 @@ def _line(name: str, group: str, rows: Sequence[Row], x: str, y: str, marked: st
         column(f"{y}_high"),
         tuple(bool(row[marked]) for row in rows) if marked else None,
         group,
+        column("attack_low") if has_bars else None,
+        column("attack_high") if has_bars else None,
     )
+
+
+def _by_epsilon(chart: Chart, rows: Sequence[Row], y: str) -> list[Chart]:
+    """Return a chart against ε, without the rows whose ε promises nothing between some words."""
+    promised = [row for row in rows if is_promised(dict(row))]
+    if not promised:
+        return []
+    left_out = values_of([row for row in rows if not is_promised(dict(row))], "mechanism")
+    note = (
+        f" Without {', '.join(left_out)}: nothing is promised there between some words." if left_out else ""
+    )
+    panels = _panels(promised, "epsilon", y, chart.panels[0].levels)
+    return [replace(chart, caption=f"{chart.caption}{note}", panels=panels)]
 
 
 def _closeness_charts(rows: Sequence[Row], reference: float) -> list[Chart]:
@@ -126,7 +168,7 @@ def _closeness_charts(rows: Sequence[Row], reference: float) -> list[Chart]:
     )
     by_attack = Chart(
         "closeness",
-        f"{what}, against S. {bars} {_RINGS}",
+        f"{what}, against S. {bars} {_S_BARS} {_RINGS}",
         _panels(rows, "attack", "cosine_content", nulls, "undominated"),
         _S,
         "cosine, content words",
@@ -147,7 +189,7 @@ def _closeness_charts(rows: Sequence[Row], reference: float) -> list[Chart]:
         decimals=2,
         scale="log",
     )
-    return [by_attack, by_epsilon]
+    return [by_attack, *_by_epsilon(by_epsilon, rows, "cosine_content")]
 
 
 def _text_charts(rows: Sequence[Row], reference: float) -> list[Chart]:
@@ -160,7 +202,7 @@ def _text_charts(rows: Sequence[Row], reference: float) -> list[Chart]:
     accuracy = Chart(
         "accuracy",
         "The accuracy of a classifier that learns from private text, against S. The bars are 95% intervals; "
-        f"the dashed lines are unperturbed text, the most frequent label, and chance. {_RINGS}",
+        f"the dashed lines are unperturbed text, the most frequent label, and chance. {_S_BARS} {_RINGS}",
         _panels(rows, "attack", "accuracy", baselines, "undominated_accuracy"),
         _S,
         "accuracy",
@@ -192,4 +234,4 @@ def _text_charts(rows: Sequence[Row], reference: float) -> list[Chart]:
         decimals=2,
         scale="log",
     )
-    return [accuracy, linkage, by_epsilon]
+    return [accuracy, linkage, *_by_epsilon(by_epsilon, rows, "accuracy")]

@@ -4,12 +4,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from wordveil.evaluation.frontier_claims import curve_of
+from wordveil.evaluation.frontier_rings import is_promised
 from wordveil.report.grids import Row, values_of
 from wordveil.report.tables import StatTable
 from wordveil.rounding import at_most
 
-__all__ = ["curve_names", "frontier_tables", "full_names", "group_names", "nearest_to"]
+__all__ = ["NO_GUARANTEE", "curve_names", "frontier_tables", "full_names", "group_names", "nearest_to"]
 
+NO_GUARANTEE: Final = "no guarantee"
+"""In the name of a setting that promises nothing between some words."""
 _KINDS: Final = {"tokens": "running text", "content": "content words", "uniform": "uniform words"}
 _CLOSENESS: Final = {
     "cosine": "mean cosine of word and answer",
@@ -45,8 +48,11 @@ def group_names(rows: Sequence[Row]) -> list[str]:
         parts = [row["space"].removeprefix("map ") if row["space"] != "map" else "map"]
         if several and row["mechanism"] != "mahalanobis":
             parts.append(row["mechanism"])
+        if not is_promised(dict(row)):
+            parts.append(NO_GUARANTEE)
         names.append(", ".join(parts))
-    for values in ([str(row.get("vectors") or "") for row in rows], [_options(row) for row in rows]):
+    vectors = [str(row.get("vectors") or "").partition("[")[0] for row in rows]  # [k]: the axes of the space
+    for values in (vectors, [_options(row) for row in rows]):
         names = _distinguished(names, _lams(rows), values)
     return names
 
@@ -137,11 +143,21 @@ def _compared(rows: Sequence[Row], attack: float) -> StatTable:
     note = (
         "For each line the setting whose S is nearest. ε·d in meaning is the proven exponent between a word "
         "and the ten words nearest to it by cosine in all dimensions, at the median."
-        f"{texts if 'accuracy' in near[0] else ''}"
+        f"{texts if 'accuracy' in near[0] else ''}{_unpromised_note(rows)}"
     )
     return _table(
-        f"Near S = {100 * attack:g}%, in order of closeness", near, columns, note, _null_rows(near, columns)
+        f"For each line the setting nearest to S = {100 * attack:g}%, in order of closeness",
+        near,
+        columns,
+        note,
+        _null_rows(near, columns),
     )
+
+
+def _unpromised_note(rows: Sequence[Row]) -> str:
+    if all(is_promised(dict(row)) for row in rows):
+        return ""
+    return f" {NO_GUARANTEE.capitalize()}: nothing is promised between some words, whatever ε is."
 
 
 def _null_rows(rows: Sequence[Row], columns: Sequence[Column]) -> list[tuple[str, list[str]]]:

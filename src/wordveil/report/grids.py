@@ -4,14 +4,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from wordveil.evaluation.verdicts import Verdict
+from wordveil.evaluation.verdicts import UNDECIDED, Verdict
 from wordveil.report.charts import Line
 from wordveil.report.tables import StatTable
 
-__all__ = ["Row", "ends", "grid_table", "lines_of", "name_settings", "tally", "values_of"]
+__all__ = ["Row", "course", "ends", "grid_table", "lines_of", "name_settings", "tally", "values_of"]
 
 Row = Mapping[str, Any]
 
+_MOST_SETTINGS: Final = 6  # in a sentence
 _FORMATS: Final[dict[str, Callable[[Any], str]]] = {
     "setting": str,
     "vectors": lambda value: value.partition("[")[0],  # [k] are its dimensions, which have their own key
@@ -137,6 +138,33 @@ def ends(rows: Sequence[Row], decimals: int, unit: str = "") -> str:
     return f"from {means(first)} at ε = {first:g} to {means(last)} at ε = {last:g}"
 
 
+def course(rows: Sequence[Row], decimals: int, unit: str = "") -> str:
+    """Return where the means go with ε, in words; for each setting if an ε means something else in each.
+
+    Examples
+    --------
+    >>> settings = ("a", 1.0), ("a", 2.0), ("b", 9.0)
+    >>> rows = [{"mechanism": name, "epsilon": e, "mean": e / 10} for name, e in settings]
+    >>> course(rows[:2], 1)
+    'goes from 0.1 at ε = 1 to 0.2 at ε = 2'
+    >>> course(rows, 1)
+    'goes from 0.1 at ε = 1 to 0.2 at ε = 2 (a); is 0.9 at ε = 9 (b)'
+    """
+    mechanisms = values_of(rows, "mechanism")
+    if len(mechanisms) < 2 and not values_of(rows, "setting"):
+        return f"goes {ends(rows, decimals, unit)}"
+    groups: dict[str, list[Row]] = {}
+    for name, row in zip(name_settings(rows), rows, strict=True):
+        groups.setdefault(name, []).append(row)
+    parts = []
+    for name, group in groups.items():
+        is_one = len({row["epsilon"] for row in group}) == 1
+        words = ends(group, decimals, unit)
+        parts.append(f"{f'is {words[3:]}' if is_one else f'goes {words}'} ({name})")
+    more = len(parts) - _MOST_SETTINGS
+    return "; ".join(parts[:_MOST_SETTINGS]) + (f"; {more} more settings in the tables" if more > 0 else "")
+
+
 def tally(verdicts: Sequence[Verdict]) -> str:
     """Return how many claims hold, in one sentence.
 
@@ -144,13 +172,18 @@ def tally(verdicts: Sequence[Verdict]) -> str:
     --------
     >>> tally([Verdict("a", "holds", ""), Verdict("b", "undecided", ""), Verdict("c", "undecided", "")])
     'Of 3 claims, 1 holds, 0 do not hold and 2 are undecided.'
+    >>> tally([Verdict("a", "holds", "")]), tally([Verdict("b", "undecided", "")])
+    ('The one claim that was tested holds.', 'The one claim that was tested is undecided.')
     """
     if not verdicts:
         return "No claim could be judged at these settings."
+    if len(verdicts) == 1:
+        outcome = verdicts[0].outcome
+        return f"The one claim that was tested {'is ' if outcome == UNDECIDED else ''}{outcome}."
     counts = Counter(verdict.outcome for verdict in verdicts)
     holds, fails, undecided = counts["holds"], counts["does not hold"], counts["undecided"]
     return (
-        f"Of {len(verdicts)} claim{'s'[: len(verdicts) > 1]}, {holds} hold{'s'[: holds == 1]}, "
+        f"Of {len(verdicts)} claims, {holds} hold{'s'[: holds == 1]}, "
         f"{fails} {'does' if fails == 1 else 'do'} not hold and "
         f"{undecided} {'is' if undecided == 1 else 'are'} undecided."
     )

@@ -1,6 +1,7 @@
 """A report as one self-contained HTML page: no network, no script; readable on a phone and on paper."""
 
 import base64
+import html
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
@@ -21,14 +22,18 @@ NOT_FOR_RELEASE: Final = (
 _MARKS: Final = {"holds": "✓", "does not hold": "✗", "undecided": "?"}
 
 
-def page_html(report: "Report") -> str:
-    """Return the page of a report: summary, main figure, verdicts, more figures, tables, settings."""
+def page_html(report: "Report", *, index: str = "") -> str:
+    """Return the page of a report: summary, main figure, verdicts, more figures, tables, settings.
+
+    `index` is the address of a list of pages that it links to, if it is part of a site.
+    """
+    back = f'<p><a href="{html.escape(index)}">All experiments</a></p>' if index else ""
     title = escaped(report.title)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{page_style()}</style></head><body>"
-        f'<main class="page"><h1>{title}</h1>{_contents(report)}{_summary(report)}'
+        f'<main class="page">{back}<h1>{title}</h1>{_contents(report)}{_summary(report)}'
         f"{''.join(_figure(chart) for chart in report.charts[:1])}{_verdicts(report)}"
         f"{_figures(report)}{_tables(report)}{_settings(report)}"
         f"<footer>Rendered by wordveil {version('wordveil')}. "
@@ -87,6 +92,9 @@ def _figures(report: "Report") -> str:
 def _verdicts(report: "Report") -> str:
     if not report.verdicts:
         return ""
+    if report.claims is not None:
+        table = report.claims.html()
+        return f'<section class="verdicts" id="verdicts"><h2>Does it hold here?</h2>{table}</section>'
     rows = "".join(
         f"<tr><td>{escaped(verdict.claim)}</td>"
         f'<td class="outcome {verdict.outcome.replace(" ", "-")}">{_MARKS[verdict.outcome]} '

@@ -44,9 +44,10 @@ def paper_report(result: PaperResult) -> Report:
             for part, facts in zip(parts, result.parts, strict=True)
             for chart in part.charts[:1]
         ],
-        [claims, *compared],
+        compared,
         result.rows(),
         result.settings,
         result.is_private,
         result.to_dict(),
+        claims,
     )

@@ -7,7 +7,7 @@ from typing import Any, Final
 from wordveil.evaluation.results import PrivacyResult
 from wordveil.evaluation.verdicts import paper
 from wordveil.report.charts import Chart, Panel
-from wordveil.report.grids import Row, ends, grid_table, lines_of, name_settings, tally, values_of
+from wordveil.report.grids import Row, course, grid_table, lines_of, name_settings, tally, values_of
 from wordveil.report.report import Report, make_report
 from wordveil.report.tables import StatTable
 
@@ -21,10 +21,12 @@ _MEANINGS: Final = {
     "N_w": "how often a word stays itself, in % of the draws; smaller is more private",
     "S_w": "how many different answers a word has in {draws} draws; larger is more private",
 }
-_DIFFERENT: Final = (
-    "Absolute numbers are not expected to agree: N_w depends on how far apart the vectors are, and the "
-    "paper's vocabulary contains web addresses and misspellings, which are further from others."
-)
+_DIFFERENT: Final = {
+    "N_w": "Absolute numbers are not expected to agree: N_w depends on how far apart the vectors are, and "
+    "the paper's vocabulary contains web addresses and misspellings, which are further from others.",
+    "S_w": "Absolute numbers are not expected to agree: S_w depends on how many other words lie within reach "
+    "of the noise, and the paper's vocabulary is another one.",
+}
 
 
 @make_report.register
@@ -64,12 +66,12 @@ def privacy_report(result: PrivacyResult) -> Report:
 def _summary(result: PrivacyResult, parts: Sequence["_Part"]) -> tuple[str, str, str]:
     settings, rows = result.settings, result.rows()
     count = len(set(name_settings(rows)))
-    n_w, s_w = ends(parts[0].rows, 1, "%"), ends(parts[1].rows, 1)
+    n_w, s_w = course(parts[0].rows, 1, "%"), course(parts[1].rows, 1)
     return (
         f"{settings['words']:,} public words of {settings['vectors']} were drawn {settings['draws']} times "
         f"each at {count} setting{'s'[: count > 1]} and {len(values_of(rows, 'epsilon'))} ε.",
-        f"N_w, the share of draws in which a word stays itself, goes {n_w}; S_w, the number of different "
-        f"answers in {settings['draws']} draws, goes {s_w}.",
+        f"N_w, the share of draws in which a word stays itself, {n_w}; S_w, the number of different "
+        f"answers in {settings['draws']} draws, {s_w}.",
         f"A smaller N_w and a larger S_w are more private. {tally(result.verdicts())}",
     )
 
@@ -121,7 +123,8 @@ class _Part:
         def cell(row: Row) -> str:
             return " / ".join(f"{row[f'p{level}']:.{decimals}f}" for level in _PERCENTILES)
 
-        return self._table("5th / 50th / 95th percentile over words", cell)
+        unit = "% of draws" if self.statistic == "N_w" else f"answers in {self.settings['draws']} draws"
+        return self._table("5th / 50th / 95th percentile over words", cell, f"In {unit}.")
 
     def chart(self) -> Chart:
         """Return the percentiles over words against ε: one panel per percentile, one line per setting."""
@@ -154,7 +157,7 @@ class _Part:
             for epsilon, (mean, _) in zip(paper_values["epsilons"], line, strict=True)
         ]
         difference = f" (ours minus it, {self.place})" if self.is_comparable else f", beside {self.place}"
-        note = _DIFFERENT
+        note = _DIFFERENT[self.statistic]
         if not self.is_comparable:
             note += f" S_w depends on the number of draws: the paper uses {_PAPER_DRAWS}, with η = 0."
         title = f"{self.statistic}: the paper's mean{difference}"
@@ -199,8 +202,9 @@ def _intervals(rows: Sequence[Row], draws: int) -> StatTable:
         for name, row in zip(name_settings(rows), rows, strict=True)
     )
     note = (
-        "95% intervals. The words of a block share the directions of their noise, so ours use the means of "
-        "blocks; the paper's rule is mean ± 1.96·std/√100."
+        f"N_w in % of draws, S_w in answers in {draws} draws. 95% intervals. The words of a block share the "
+        "directions of their noise, so ours use the means of blocks; the paper's rule is mean ± "
+        "1.96·std/√100."
     )
     header = ("setting", "mean", "by blocks", "by the paper's rule")
     return StatTable("How precise the means over words are", header, lines, note, is_detail=True)

@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import singledispatch
 from pathlib import Path
 from typing import Any, Final
@@ -56,6 +56,8 @@ class Report:
         Whether it tells something about private texts. Its files are then readable by their owner only.
     data : dict
         The result itself, from which the report can be made again: the JSON file.
+    claims : StatTable, optional
+        What to show in place of the table of verdicts, if there is more to say about each.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class Report:
     settings: Mapping[str, Any] = field(default_factory=dict)
     is_private: bool = False
     data: Mapping[str, Any] = field(default_factory=dict)
+    claims: StatTable | None = None
 
     def text(self, format: str) -> str:
         """Return the report as "html", "csv", "json", "md" or "tex"."""
@@ -88,11 +91,12 @@ class Report:
         return formats[_checked(format, tuple(formats), "Report.text")]()
 
     def _as_data(self) -> dict[str, Any]:
-        verdicts = [asdict(verdict) for verdict in self.verdicts]
+        verdicts = [verdict.to_dict() for verdict in self.verdicts]
         return {"settings": dict(self.settings), "rows": list(self.facts), "verdicts": verdicts}
 
     def _all_tables(self) -> list[StatTable]:
-        return [*([verdict_table(self.verdicts)] if self.verdicts else []), *self.tables]
+        claims = self.claims or (verdict_table(self.verdicts) if self.verdicts else None)
+        return [*([claims] if claims else []), *self.tables]
 
     def _markdown(self) -> str:
         tables = [*self._all_tables(), settings_table(self.settings)]

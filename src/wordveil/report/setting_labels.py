@@ -1,5 +1,6 @@
 """The settings of a result for readers: what each is called, and its value."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ _LABELS: Final = {
     "draws": "draws",
     "epsilon": "ε",
     "epsilons": "ε",
-    "eta": "η",
+    "eta": "η, the least share of the draws that an answer in S_w has",
     "failed_fits": "fits that failed",
     "fingerprint": "fingerprint of the vectors",
     "fingerprints": "fingerprints of the vectors",
@@ -35,7 +36,14 @@ _LABELS: Final = {
     "words_for_n_w": "words for N_w",
     "words_without_vector": "words without a vector",
 }
+_VALUES: Final = {
+    "classifier": {"bow": "bag of words", "fasttext": "fastText", "embeddings": "mean of vectors"},
+    "tested_on": {"private": "private text", "clean": "clean text"},
+}
+"""What a value is called, for settings whose values are names."""
+_NOTHING: Final = {"eta": 0.0}  # values that leave something out
 _IN_PERCENT: Final = ("attacks", "reference_attack")
+_AXES: Final = re.compile(r"\[(\d+)\]")  # the number of principal axes, behind a name of vectors
 _MANY: Final = 1e4  # from here on a fraction says nothing, and thousands are separated
 
 
@@ -46,16 +54,27 @@ def labelled_settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     --------
     >>> labelled_settings({"lams": [0.0, 1.0], "words": 33752, "epsilons": [], "attacks": [0.15, 0.3]})
     [('λ', '0, 1'), ('words', '33,752'), ('S aimed at, % of words guessed', '15, 30')]
+    >>> labelled_settings({"vectors": "glove-840b-300d[10]", "eta": 0.0, "classifier": "bow"})
+    [('vectors', 'glove-840b-300d, 10 axes'), ('classifier', 'bag of words')]
     """
     return [
-        (_label(name), plain(_scaled(value) if name in _IN_PERCENT else value))
+        (_label(name), plain(_scaled(value) if name in _IN_PERCENT else _worded(name, value)))
         for name, value in settings.items()
-        if value is not None and value not in ([], (), {}, "")
+        if value is not None and value not in ([], (), {}, "") and _NOTHING.get(name) != value
     ]
 
 
 def _label(name: str) -> str:
     return _LABELS.get(name, name.replace("_", " "))
+
+
+def _worded(name: str, value: Any) -> Any:
+    """Return a value, or each item of a list, as readers call it."""
+    if isinstance(value, list | tuple):
+        return [_worded(name, item) for item in value]
+    if name == "vectors" and isinstance(value, str):
+        return _AXES.sub(r", \1 axes", value)
+    return _VALUES.get(name, {}).get(value, value) if isinstance(value, str) else value
 
 
 def _scaled(value: Any) -> Any:
@@ -69,11 +88,14 @@ def plain(value: object) -> str:
     --------
     >>> plain([0.0, 0.5]), plain({"numpy": "2.4"}), plain(None), plain(5574)
     ('0, 0.5', 'numpy 2.4', 'none', '5,574')
+    >>> plain(["density, sms-spam", "utility, sms-spam"])
+    'density, sms-spam; utility, sms-spam'
     """
     if isinstance(value, Mapping):
         return ", ".join(f"{_label(name)} {plain(item)}" for name, item in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(map(plain, value))
+        items = [plain(item) for item in value]
+        return ("; " if any(", " in item for item in items) else ", ").join(items)
     if value is None or isinstance(value, bool):
         return {None: "none", True: "yes", False: "no"}[value]
     if isinstance(value, float):

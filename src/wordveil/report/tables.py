@@ -170,9 +170,10 @@ def escaped(text: str) -> str:
     --------
     >>> escaped("a < b at ε = 5").split(" ")
     ['a\xa0&lt;\xa0b', 'at', 'ε\xa0=\xa05']
-    >>> escaped("N_w -0.9, S_w -0.0 of 7e-5").split(" ")
-    ['N_w\xa0−0.9,', 'S_w', '0.0', 'of', '7e-5']
+    >>> escaped("N_w -0.9, S_w -0.0 and +0.0 of 7e-5").split(" ")
+    ['N_w\xa0−0.9,', 'S_w', '0.0', 'and', '0.0', 'of', '7e-5']
     """
+    text = _PLUS_ZERO.sub(r"\1", text)
     text = _NEGATIVE.sub(lambda match: f"−{match[1]}" if float(match[1]) else match[1], html.escape(text))
     return re.sub(r" (=|±|≤|≥|&lt;|&gt;) |(?<=\S) (?=[+−]\d)", _unbroken, text)
 
@@ -217,6 +218,7 @@ _SYMBOLS: Final = {
 _SPECIAL: Final = re.compile("|".join(map(re.escape, _SYMBOLS)))
 # Neither the hyphen of a word nor that of 7e-5, of a date or of an option.
 _NEGATIVE: Final = re.compile(r"(?<![\w.)\]-])-(\d+(?:\.\d+)?)")
+_PLUS_ZERO: Final = re.compile(r"\+(0+(?:\.0+)?)(?![\d.])")
 
 
 def _latex(cell: str) -> str:

@@ -30,7 +30,9 @@ def show_report(console: Console, report: Report, paths: Sequence[Path] = ()) ->
         console.print(table.rich())
         if table.note:
             console.print(Text(wrapped(table.note)), soft_wrap=True)
-    for verdict in report.verdicts:
+    if report.claims is not None:
+        console.print(report.claims.rich())
+    for verdict in report.verdicts if report.claims is None else ():
         console.print(Text(str(verdict)), soft_wrap=True)
     details = sum(table.is_detail for table in report.tables)
     if details and not paths:

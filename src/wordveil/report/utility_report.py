@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from wordveil.evaluation.results import UtilityResult
 from wordveil.evaluation.verdicts import paper
 from wordveil.report.charts import Chart, Level, Panel
-from wordveil.report.grids import Row, ends, grid_table, lines_of, name_settings, tally, values_of
+from wordveil.report.grids import Row, course, grid_table, lines_of, name_settings, tally, values_of
 from wordveil.report.report import Report, make_report
 from wordveil.report.tables import StatTable
 
@@ -17,13 +17,14 @@ _MACRO: Final = ("macro_precision", "macro_recall", "macro_f1")
 _BY_LABEL: Final = ("precision", "recall", "f1")
 _BASELINES: Final = ("unperturbed", "majority", "chance")
 _MIN_PREDICTIONS: Final = 10  # of fewer, a precision means nothing
+_EQUAL_SIDES: Final = 0.0025  # of an interval: a smaller difference is not worth two numbers
 _SETTING: Final = (
     "tested_on", "setting", "vectors", "mechanism", "dims", "lam", "epsilon", "answer", "options",
 )  # fmt: skip
 _MAX_LABELS: Final = 20  # with tables of their own; the files for machines have all of them
 _NOTES: Final = {
     False: "± or in brackets: the 95% interval over repetitions, corrected because they share data (Nadeau "
-    "and Bengio).",
+    "and Bengio), and at least as wide as Clopper and Pearson's over the tested records.",
     True: "± or in brackets: the 95% interval over tested records, which are resampled; at least as wide as "
     "Clopper and Pearson's.",
 }
@@ -48,15 +49,16 @@ def utility_report(result: UtilityResult) -> Report:
         decimals=2,
     )
     note = _NOTES[result.settings.get("split") == "fixed"]
-    charts = [chart for on in tested if (chart := _scores_chart(rows, on)).panels]
+    shown, rare = _without_rare(rows), _rare_places(rows)
+    charts = [chart for on in tested if (chart := _scores_chart(shown, on)).panels]
     tables = [
-        _score_table(part, f"{statistic.replace('_', ' ')}, {result.name}, tested on {on} text", note)
+        _score_table(part, f"{_words(statistic)}, {result.name}, tested on {on} text", note, rare)
         for statistic in ("accuracy", *_MACRO)
         for on in tested
         if (part := _of(rows, statistic, on))
     ]
     labels = values_of(rows, "label")[:_MAX_LABELS]
-    tables += [_label_table(result, rows, label, on) for label in labels for on in tested]
+    tables += [_label_table(rows, label, on) for label in labels for on in tested]
     if paper_name := result.settings.get("paper"):
         tables.append(_comparison(result, str(paper_name)))
     return Report(
@@ -85,8 +87,7 @@ def _summary(result: UtilityResult, rows: Sequence[Row], tested: Sequence[str]) 
     shown = {**settings, "classifier": _classifier(result)}
     details = ", ".join(text.format(shown[key]) for key, text in known.items() if settings.get(key))
     ranges = "; ".join(
-        f"tested on {on} text, accuracy goes {ends(part, 2)}"
-        for on, part in zip(tested, accuracy, strict=True)
+        f"tested on {on} text, accuracy {course(part, 2)}" for on, part in zip(tested, accuracy, strict=True)
     )
     levels = ", ".join(f"{name} {value}" for name, value in _levels(accuracy[0][0], decimals=2))
     return (
@@ -121,9 +122,10 @@ def _scores_chart(rows: Sequence[Row], on: str) -> Chart:
     names = [name for name in _MACRO if _of(rows, name, on)]
     return Chart(
         f"scores-{on}",
-        f"{', '.join(names).replace('_', ' ').capitalize()} against ε, tested on {on} text. "
-        "Macro is the mean over all labels.",
-        tuple(_panel(_of(rows, name, on), name.replace("_", " ")) for name in names),
+        f"{', '.join(map(_words, names)).replace('macro', 'Macro', 1)} against ε, tested on {on} text. "
+        "Macro is the mean over all labels; a macro precision is left out where some label was predicted "
+        f"fewer than {_MIN_PREDICTIONS} times.",
+        tuple(_panel(_of(rows, name, on), _words(name)) for name in names),
         "ε",
         "score",
         (0.0, 1.0),
@@ -131,15 +133,25 @@ def _scores_chart(rows: Sequence[Row], on: str) -> Chart:
     )
 
 
-def _score_table(rows: Sequence[Row], title: str, note: str) -> StatTable:
-    has_intervals = any(row["low"] is not None for row in rows)
+def _score_table(rows: Sequence[Row], title: str, note: str, rare: set[tuple[Any, ...]]) -> StatTable:
+    marked = [
+        {
+            **row,
+            "is_rare": row["statistic"] == "macro_precision"
+            and tuple(row.get(key) for key in _SETTING) in rare,
+        }
+        for row in rows
+    ]
+    notes = [note] if any(row["low"] is not None for row in rows) else []
+    if any(row["is_rare"] for row in marked):
+        notes.append(f"–: some label was predicted fewer than {_MIN_PREDICTIONS} times.")
     return grid_table(
-        f"{title[0].upper()}{title[1:]}",
-        rows,
-        _cell,
-        below=dict(_levels(rows[0])),
-        note=note if has_intervals else "",
+        f"{title[0].upper()}{title[1:]}", marked, _cell, below=dict(_levels(rows[0])), note=" ".join(notes)
     )
+
+
+def _words(statistic: str) -> str:
+    return statistic.replace("_", " ").replace("f1", "F1")
 
 
 def _cell(row: Row) -> str:
@@ -148,25 +160,29 @@ def _cell(row: Row) -> str:
     mean, low, high = row["mean"], row["low"], row["high"]
     if low is None:
         return f"{mean:.3f}"
-    below, above = f"{mean - low:.3f}", f"{high - mean:.3f}"
-    # An interval that is cut off at 0 or 1 has unequal sides.
-    return f"{mean:.3f} ± {above}" if below == above else f"{mean:.3f} ({low:.3f} to {high:.3f})"
+    below, above = mean - low, high - mean
+    # An exact interval has unequal sides, and so has one that is cut off at 0 or 1.
+    if abs(below - above) < _EQUAL_SIDES:
+        return f"{mean:.3f} ± {max(below, above):.3f}"
+    return f"{mean:.3f} ({low:.3f} to {high:.3f})"
 
 
-def _label_table(result: UtilityResult, rows: Sequence[Row], label: str, on: str) -> StatTable:
+def _label_table(rows: Sequence[Row], label: str, on: str) -> StatTable:
     """Return precision, recall and F1 of one label."""
     parts = {statistic: part for statistic in _BY_LABEL if (part := _of(rows, statistic, on, label))}
     chosen = [
         {
-            "setting": f"{statistic}, {name}",
+            "setting": f"{_words(statistic)}, {name}",
             **{key: row[key] for key in ("epsilon", "mean", "low", "high")},
-            "is_rare": statistic == "precision" and _is_rare(result, rows, row),
+            "is_rare": statistic == "precision" and _is_rare(row),
         }
         for statistic, part in parts.items()
         for name, row in zip(name_settings(part), part, strict=True)
     ]
     below = {
-        f"{statistic}, {name}": text for statistic, part in parts.items() for name, text in _levels(part[0])
+        f"{_words(statistic)}, {name}": text
+        for statistic, part in parts.items()
+        for name, text in _levels(part[0])
     }
     is_any_rare = any(row["is_rare"] for row in chosen)
     note = f"–: the label was predicted fewer than {_MIN_PREDICTIONS} times." if is_any_rare else ""
@@ -174,28 +190,34 @@ def _label_table(result: UtilityResult, rows: Sequence[Row], label: str, on: str
     return replace(table, is_detail=True)
 
 
-def _is_rare(result: UtilityResult, rows: Sequence[Row], row: Row) -> bool:
-    """Return whether a label is hardly ever predicted at a setting, which the recalls of two labels tell."""
-    settings = result.settings
-    labels, count = settings.get("labels") or (), settings.get("tested_records")
-    if len(labels) != 2 or count is None or row["label"] not in labels:
-        return False
-    recall = {
-        other["label"]: other["mean"]
-        for other in rows
-        if other["statistic"] == "recall" and all(other[key] == row[key] for key in _SETTING)
+def _rare_places(rows: Sequence[Row]) -> set[tuple[Any, ...]]:
+    """Return the settings at which some label is hardly ever predicted: its precision means nothing."""
+    return {
+        tuple(row.get(key) for key in _SETTING)
+        for row in rows
+        if row["statistic"] == "precision" and _is_rare(row)
     }
-    majority = next(other["majority"] for other in rows if other["statistic"] == "accuracy")
-    share = majority if row["label"] == settings.get("majority_label") else 1.0 - majority
-    other = next(label for label in labels if label != row["label"])
-    predicted = count * (share * recall[row["label"]] + (1.0 - share) * (1.0 - recall[other]))
-    return bool(predicted < _MIN_PREDICTIONS)
+
+
+def _is_rare(row: Row) -> bool:
+    predicted = row.get("predicted")
+    return predicted is not None and bool(predicted < _MIN_PREDICTIONS)
+
+
+def _without_rare(rows: Sequence[Row]) -> list[Row]:
+    """Return rows without macro precisions that contain the precision of a label hardly ever predicted."""
+    rare = _rare_places(rows)
+    return [
+        row
+        for row in rows
+        if row["statistic"] != "macro_precision" or tuple(row.get(key) for key in _SETTING) not in rare
+    ]
 
 
 def _comparison(result: UtilityResult, paper_name: str) -> StatTable:
     """Return the scores on unperturbed text, for either label, beside the paper's."""
     clean = [row for row in result.rows() if row["mechanism"] is None]
-    own = f"ours, {result.settings.get('classifier', 'classifier')}"
+    own = f"ours, {_classifier(result)}"
     scores = ("accuracy", "precision", "recall")
     rows: list[tuple[str, ...]] = []
     for name, key in ((own, "mean"), ("majority", "majority"), ("chance", "chance")):

@@ -188,7 +188,7 @@ def median(values: Any, _: float) -> Any:
     ("module", "name", "mistake", "column"),
     [
         (fixed_neighbours, "_fixed_pairs", farthest, "exponent"),
-        (frontier_probes.np, "quantile", median, "n_w_p95"),
+        (np, "quantile", median, "n_w_p95"),
         (frontier_probes, "word_exposures", first_guess, "watched"),
         (frontier_probes, "measure_closeness", nearer, "near_100_content"),
         (frontier_probes, "measure_linkage", by_length, "linkage"),

@@ -43,14 +43,14 @@ def main() -> None:
 
 def find(rows: list[Row], name: str, group: str, attack: str, **wanted: Any) -> Row:
     """Return the one row of an attack."""
-    found = [
+    matching = [
         row
         for row in rows
         if (row["name"], row["group"], row["attack"]) == (name, group, attack)
         and all(row.get(key) == value for key, value in wanted.items())
     ]
-    assert len(found) == 1, (name, group, attack, wanted, len(found))
-    return found[0]
+    assert len(matching) == 1, (name, group, attack, wanted, len(matching))
+    return matching[0]
 
 
 def share(row: Row) -> str:
@@ -77,32 +77,32 @@ def words_table(rows: list[Row], names: list[str]) -> list[str]:
     for attack in WORDS:
         lines.append(line(attack, [find(rows, name, "words", attack) for name in names]))
     for count in (2, 4, 8):
-        found = [find(rows, name, "averaging", "best guess", releases=count, data=None) for name in names]
-        lines.append(line(f"best guess from {count} releases", found))
+        cells = [find(rows, name, "averaging", "best guess", releases=count, data=None) for name in names]
+        lines.append(line(f"best guess from {count} releases", cells))
     return lines
 
 
 def texts_table(rows: list[Row], names: list[str], data: str) -> list[str]:
     most = max(row.get("candidates") or 0 for row in rows)
-    whole: dict[str, Any] = {"data": data, "candidates": most, "words": None}
+    on_all: dict[str, Any] = {"data": data, "candidates": most, "words": None}
     lines = header("", names)
     for attack in CONTEXT:
         lines.append(
             line(f"a word, by {attack}", [find(rows, n, "context", attack, data=data) for n in names])
         )
     for attack in LINKED:
-        found = [find(rows, n, "linkage", f"{attack}, rank 1", pad_to=None, **whole) for n in names]
-        lines.append(line(f"the text, by {attack}", found))
+        cells = [find(rows, n, "linkage", f"{attack}, rank 1", pad_to=None, **on_all) for n in names]
+        lines.append(line(f"the text, by {attack}", cells))
     for rank in ("top 10", "mean reciprocal rank"):
-        found = [find(rows, n, "linkage", f"likelihood, {rank}", pad_to=None, **whole) for n in names]
-        lines.append(line(f"the text, by likelihood, {rank}", found))
+        cells = [find(rows, n, "linkage", f"likelihood, {rank}", pad_to=None, **on_all) for n in names]
+        lines.append(line(f"the text, by likelihood, {rank}", cells))
     for attack in ("likelihood", "surrogate", "tf-idf"):
-        found = [find(rows, n, "linkage", f"{attack}, rank 1", pad_to=20, **whole) for n in names]
-        lines.append(line(f"the text, padded to 20 words, by {attack}", found))
+        cells = [find(rows, n, "linkage", f"{attack}, rank 1", pad_to=20, **on_all) for n in names]
+        lines.append(line(f"the text, padded to 20 words, by {attack}", cells))
     for count in (2, 8):
         attack = "linkage by tf-idf, rank 1"
-        found = [find(rows, n, "averaging", attack, releases=count, data=data) for n in names]
-        lines.append(line(f"the text, by tf-idf over {count} releases", found))
+        cells = [find(rows, n, "averaging", attack, releases=count, data=data) for n in names]
+        lines.append(line(f"the text, by tf-idf over {count} releases", cells))
     for attack in ("posteriors, precision", "posteriors, recall", "answers, precision", "answers, recall"):
         lines.append(
             line(f"a watched word, {attack}", [find(rows, n, "attributes", attack, data=data) for n in names])

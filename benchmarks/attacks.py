@@ -96,7 +96,7 @@ def on_texts(mechanism: wv.Mechanism, texts: list[str]) -> list[dict[str, Any]]:
     for pad_to in (None, PAD_TO):
         groups = ["context", "linkage", "attributes", "averaging"] if pad_to is None else ["linkage"]
         perturber = wv.Perturber(mechanism, wv.Policy(pad_to=pad_to))
-        found = attack(
+        result = attack(
             [perturber],
             texts[:half],
             groups=groups,
@@ -106,7 +106,9 @@ def on_texts(mechanism: wv.Mechanism, texts: list[str]) -> list[dict[str, Any]]:
             sizes=SIZES,
             stream=wv.insecure_stream(1),
         )
-        public = [row for row in found.rows() if (row["group"], row["attack"]) != ("averaging", "best guess")]
+        public = [
+            row for row in result.rows() if (row["group"], row["attack"]) != ("averaging", "best guess")
+        ]
         rows += [row | {"pad_to": pad_to} for row in public]
     return rows
 

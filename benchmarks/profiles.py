@@ -161,14 +161,14 @@ def count_words(embedding: wv.Embedding, data: dict[str, LabelledTexts]) -> wv.P
 def list_settings(spaces: dict[str, wv.Embedding], prior: wv.Prior) -> list[Setting]:
     profiles = [Setting(p.name, "map", p.lam, p.epsilon, p.answer, texts=True) for p in PROFILES.values()]
     balanced = next(setting for setting in profiles if setting.name == "balanced")
-    found: dict[tuple[str, float], float] = {("map", 0.0): balanced.epsilon}
+    epsilons: dict[tuple[str, float], float] = {("map", 0.0): balanced.epsilon}
     equal = []
     known = {space for space, *_ in EQUAL_S}
     others = [(name, 0.0, answer, False) for name in spaces.keys() - known for answer in OF_OTHER_MAPS]
     for space, lam, answer, texts in [*EQUAL_S, *sorted(others)]:
-        if (space, lam) not in found:
-            found[space, lam] = equal_epsilon(spaces[space], prior, lam, MATCHED_S)
-        equal.append(Setting("matched S", space, lam, found[space, lam], answer, texts))
+        if (space, lam) not in epsilons:
+            epsilons[space, lam] = equal_epsilon(spaces[space], prior, lam, MATCHED_S)
+        equal.append(Setting("matched S", space, lam, epsilons[space, lam], answer, texts))
     return [*profiles, *equal, *OTHERS]
 
 

@@ -27,7 +27,7 @@ from wordveil.nearest.automatic import AutomaticSearch
 from wordveil.nearest.single import SingleSearch
 from wordveil.nearest.threads import one_thread
 
-Table = NDArray[np.float64]
+Floats = NDArray[np.float64]
 N = 40_000
 SETTINGS = [(1, 0.0), (1, 1.0), (2, 0.0), (2, 1.0)]  # dimensions, λ
 EPSILON = 1.5
@@ -36,7 +36,7 @@ POINTS = np.array([[0.75, 1], [4, 1], [-4, -0.5], [1.5, -1], [-1, 0.5], [0.5, 0.
 SHARES = np.array([0.25, 0.02, 0.08, 0.14, 0.06, 0.10, 0.05, 0.30])  # the last is that of the centroid
 
 
-def toy(points: Table) -> wv.Embedding:
+def toy(points: Floats) -> wv.Embedding:
     return wv.Embedding([f"w{i}" for i in range(len(points))], points, public=True)
 
 
@@ -58,7 +58,7 @@ def random_vocabulary(words: int, dim: int = 3) -> wv.Embedding:
     return toy(np.random.default_rng(words).normal(size=(words, dim)))
 
 
-def whitener(vectors: Table, lam: float) -> Table:
+def whitener(vectors: Floats, lam: float) -> Floats:
     """Return a matrix L with ‖x‖_RM = ‖L x‖, from the definition of A."""
     covariance = np.atleast_2d(np.cov(vectors, rowvar=False))
     dim = len(covariance)
@@ -115,7 +115,7 @@ def test_it_is_the_exact_integral(dim: int, lam: float, seed: int) -> None:
 
 
 right = AdditiveChannel.log_likelihoods
-MISTAKES: dict[str, Callable[[AdditiveChannel, Table, slice], Table]] = {
+MISTAKES: dict[str, Callable[[AdditiveChannel, Floats, slice], Floats]] = {
     "prior squared": lambda channel, seen, words: right(channel, seen, words) + np.log(SHARES[words]),
     "λ ignored": lambda channel, seen, words: -EPSILON * cdist(seen, channel.places[words]),
     "ε doubled": lambda channel, seen, words: 2.0 * right(channel, seen, words),
@@ -130,7 +130,7 @@ def test_planted_mistakes_are_caught(mistake: str, monkeypatch: pytest.MonkeyPat
     assert not agrees(rate, exact(2, 1.0).success())
 
 
-def brute_force(vectors: Table, shares: Table, epsilon: float, lam: float, draws: int) -> int:
+def brute_force(vectors: Floats, shares: Floats, epsilon: float, lam: float, draws: int) -> int:
     """Return how many of the words that were drawn the best guess names, by plain differences in float64."""
     rng = np.random.default_rng(17)
     root = whitener(vectors, lam)

@@ -19,12 +19,12 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def sessions(page: Path) -> list[tuple[str, str]]:
-    found = []
+    listed = []
     for block in BLOCK.findall(page.read_text(encoding="utf-8")):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, shown = part.partition("\n")
-            found.append((command, shown))
-    return found
+            listed.append((command, shown))
+    return listed
 
 
 ALL = [(page.name, *session) for page in PAGES for session in sessions(page)]

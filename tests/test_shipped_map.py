@@ -107,8 +107,8 @@ def test_whoever_knows_the_messages_gains_little(
 def link_texts(mechanism: wv.Laplace, pad_to: int | None, texts: list[str]) -> float:
     """Return how often the best guess of an attacker is right, who compares words and, unpadded, lengths."""
     perturber = wv.Perturber(mechanism, wv.Policy(pad_to=pad_to))
-    found = measure_linkage(perturber, texts, most=2000, stream=wv.insecure_stream(0))
-    return (found.by_both if pad_to is None else found.by_words).rank_1.share
+    linkage = measure_linkage(perturber, texts, most=2000, stream=wv.insecure_stream(0))
+    return (linkage.by_both if pad_to is None else linkage.by_words).rank_1.share
 
 
 def test_answers_are_closer(on_map: wv.Laplace, on_axes: wv.Laplace, english: wv.Prior) -> None:

@@ -79,8 +79,8 @@ def test_words_longer_than_a_key_are_compared_in_full() -> None:
 
 @pytest.mark.parametrize("vocabulary", [{}, {"u.s.": 0}, {"a": 0}])
 def test_small_tables(vocabulary: dict[str, int]) -> None:
-    found = WordTable(vocabulary).find(b"a" + bytes(SPARE_BYTES), np.array([0]), np.array([1]))
-    assert found.tolist() == [vocabulary.get("a", MISSING)]
+    ids = WordTable(vocabulary).find(b"a" + bytes(SPARE_BYTES), np.array([0]), np.array([1]))
+    assert ids.tolist() == [vocabulary.get("a", MISSING)]
 
 
 def test_a_table_that_is_crowded_leaves_words_out_and_mistakes_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,8 +39,8 @@ MISTAKES: Final = (
         "Polars: a query is computed when it is written, and repeats its noise",
         _POLARS,
         {
-            "    return texts.map_batches(_Perturb(perturber),": (
-                "    once, call = {}, _Perturb(perturber)\n"
+            "    return texts.map_batches(_PerturbSeries(perturber),": (
+                "    once, call = {}, _PerturbSeries(perturber)\n"
                 "    return texts.map_batches(lambda part: once.setdefault(part.len(), call(part)),"
             )
         },

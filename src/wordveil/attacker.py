@@ -32,7 +32,7 @@ __all__ = [
     "word_exposures",
 ]
 
-_DRAWS: Final = 2000  # the interval of S reaches about 0.03 to each side
+_DRAWS: Final = 2000  # the interval of S reaches 0.022 to each side at most
 _ANSWER_DRAWS: Final = 4000  # for training and again for testing an attacker who sees only answers
 # Rows and words of one table of log-likelihoods: 4 MB, which stays in the cache. Measured with the default
 # vectors at 10 and 300 dimensions, other shapes of this size and larger tables took up to twice as long.
@@ -84,7 +84,7 @@ class WordExposures(NamedTuple):
     named : array
         By the best guess under the prior.
     named_if_uniform : array
-        By the best guess of someone who thinks that all words are equally frequent.
+        By the best guess of someone who assumes that all words are equally frequent.
     unchanged : array
         How often the answer is the word itself.
     draws : int

@@ -29,7 +29,7 @@ __all__ = ["Arrays", "Vectors", "cached", "cached_about", "cached_json_about"]
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 
-_MOST_BYTES: Final = 500_000_000
+_MOST_BYTES: Final = 500_000_000  # by judgement: a small part of a disk
 _STALE_SECONDS: Final = 24 * 3600.0  # after which a file that was not finished is no longer being written
 _DTYPES: Final = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "I8": "|i1", "U8": "|u1"}
 

@@ -19,10 +19,10 @@ from wordveil.rounding import at_least, at_most, factor, has_limit, significant_
 
 __all__ = ["COLUMNS", "EMPTY", "LENGTH", "ORDER", "ROW_ORDER", "Exponents", "Guarantee", "MetricGuarantee"]
 
-_RANKS: Final = (1, 10, 100)
+_RANKS: Final = (1, 10, 100)  # neighbours that are reported: the nearest, similar words, and a wider field
 _PAIR_NUMBERS: Final = 1 << 20  # numbers in a table of differences: 8 MB
 _SAMPLED_PAIRS: Final = 4_000_000  # more pairs are more exact, and take longer: these take a few seconds
-_WIDTH: Final = 100
+_WIDTH: Final = 100  # characters per line
 _STRONG: Final = 1.1  # odds of 3 to 1: a convention of ours, as is the next
 _MODERATE: Final = 5.0  # odds of 150 to 1
 LENGTH: Final = "the number of words in a text"

@@ -29,7 +29,7 @@ __all__ = [
     "warn_if_insecure",
 ]
 
-_KEY_BYTES: Final = 32
+_KEY_BYTES: Final = 32  # 256 bits, the security level of the generator
 # Calls, and seconds, after which a thread gets a new key. A key costs 80 µs, more than the rest of a call
 # with one word. Whoever reads the memory of the process learns the noise of at most that many earlier calls.
 _CALLS_PER_KEY: Final = 1000

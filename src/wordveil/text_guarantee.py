@@ -14,7 +14,7 @@ from wordveil.tokens import Tokenizer, check_text
 
 __all__ = ["TextGuarantee"]
 
-_WIDTH: Final = 100
+_WIDTH: Final = 100  # characters per line
 _UNSAFE: Final = (
     "UNSAFE CHOICES WERE MADE: what follows holds only for texts that agree in everything that these choices "
     "reveal (see below)."

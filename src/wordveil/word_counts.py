@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.embedding import Embedding
-from wordveil.embedding.formats.archives import Source, open_source
+from wordveil.embedding.formats.archives import OpenedFile, open_file
 from wordveil.errors import FormatError, IntegrityError, MachineError, sealed
 from wordveil.folders import checked_path
 from wordveil.tokens import Tokenizer
@@ -40,7 +40,7 @@ def read_counts(path: str | Path) -> dict[str, float]:
     (95992, 53703180.0)
     """
     counts: dict[str, float] = {}
-    with open_source(checked_path(path, "path", "read_counts")) as source:
+    with open_file(checked_path(path, "path", "read_counts")) as source:
         lines, name = _lines(source), source.name
     for number, line in enumerate(lines, start=1):
         if not line or line.isspace():
@@ -61,7 +61,7 @@ def read_counts(path: str | Path) -> dict[str, float]:
     return counts
 
 
-def _lines(source: Source) -> list[str]:
+def _lines(source: OpenedFile) -> list[str]:
     content = source.stream.read(_LARGEST_FILE + 1)
     if len(content) > _LARGEST_FILE or content.count(b"\n") > _MOST_LINES:
         raise FormatError(

@@ -20,7 +20,7 @@ SPARE_BYTES: Final = _LONGEST
 _PLACES_PER_WORD: Final = 4
 # The most places that are tried for a word. The few words that find none free are left out of the table.
 _MOST_PLACES: Final = 16
-_EMPTY: Final = -1
+_EMPTY: Final = -1  # not the number of any word
 _FIRST_BYTES: Final = np.array([(1 << (8 * count)) - 1 for count in range(9)], dtype=np.uint64)
 # Odd numbers with many bits set, so all bytes of a word change its place. Any others find the same words.
 _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)

@@ -12,7 +12,7 @@ from wordveil.nearest import BruteSearch
 from wordveil.randomness import RunKey, insecure_stream
 
 Ids = NDArray[np.int64]
-Table = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 class LeftOut(wv.Mahalanobis):
@@ -92,7 +92,7 @@ class Remembers(wv.Laplace):
 class BufferSearch(BruteSearch):
     """Reads the memory of the points as it lies there, whatever their layout."""
 
-    def nearest(self, points: Table) -> Ids:
+    def nearest(self, points: Floats) -> Ids:
         return super().nearest(points.ravel(order="K").reshape(points.shape))
 
 
@@ -103,7 +103,7 @@ class FortranOrder(wv.Laplace):
 
 
 class RoundedSearch(BruteSearch):
-    def nearest(self, points: Table) -> Ids:
+    def nearest(self, points: Floats) -> Ids:
         return super().nearest(points.astype(np.float16).astype(np.float64))
 
 

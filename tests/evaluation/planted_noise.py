@@ -13,7 +13,7 @@ import wordveil as wv
 from wordveil.nearest import BruteSearch
 
 Ids = NDArray[np.int64]
-Table = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 class Planted(wv.Mahalanobis):
@@ -21,22 +21,22 @@ class Planted(wv.Mahalanobis):
 
     shape_less = 0
 
-    def directions(self, normals: Table) -> Table:
+    def directions(self, normals: Floats) -> Floats:
         return np.asarray(normals / np.linalg.norm(normals, axis=1, keepdims=True))
 
-    def scales(self) -> Table:
+    def scales(self) -> Floats:
         return self.metric.scales
 
     def noise_epsilon(self) -> float:
         return self.epsilon
 
-    def stretched(self, directions: Table) -> Table:
+    def stretched(self, directions: Floats) -> Floats:
         return np.asarray(directions * np.sqrt(self.scales()))
 
-    def changed(self, noise: Table) -> Table:
+    def changed(self, noise: Floats) -> Floats:
         return noise
 
-    def _noisy_points(self, ids: Ids, stream: wv.Stream) -> Table:
+    def _noisy_points(self, ids: Ids, stream: wv.Stream) -> Floats:
         dim = self.embedding.dim
         directions = self.stretched(self.directions(stream.normals((len(ids), dim))))
         radii = stream.gammas(dim - self.shape_less, len(ids)) / self.noise_epsilon()
@@ -44,13 +44,13 @@ class Planted(wv.Mahalanobis):
 
 
 class Renormalised(Planted):
-    def stretched(self, directions: Table) -> Table:
+    def stretched(self, directions: Floats) -> Floats:
         stretched = super().stretched(directions)
         return np.asarray(stretched / np.linalg.norm(stretched, axis=1, keepdims=True))
 
 
 class WrongTrace(Planted):
-    def scales(self) -> Table:
+    def scales(self) -> Floats:
         return np.asarray(self.lam * self.metric.eigenvalues * 277 / 300 + (1.0 - self.lam))
 
 
@@ -77,7 +77,7 @@ class ShapeLess(Planted):
 
 
 class NotNormalised(Planted):
-    def directions(self, normals: Table) -> Table:
+    def directions(self, normals: Floats) -> Floats:
         return np.asarray(normals / np.sqrt(self.embedding.dim))
 
 
@@ -97,35 +97,35 @@ class InverseEpsilon(Planted):
 
 
 class MatrixForRoot(Planted):
-    def stretched(self, directions: Table) -> Table:
+    def stretched(self, directions: Floats) -> Floats:
         return np.asarray(directions * self.scales())
 
 
 class SwappedLam(Planted):
-    def scales(self) -> Table:
+    def scales(self) -> Floats:
         return np.asarray((1.0 - self.lam) * self.metric.eigenvalues + self.lam)
 
 
 class Float32(Planted):
-    def changed(self, noise: Table) -> Table:
+    def changed(self, noise: Floats) -> Floats:
         return noise.astype(np.float32).astype(np.float64)
 
 
 class Float32Points(Planted):
     """Adds noise in float64, and rounds the sum."""
 
-    def _noisy_points(self, ids: Ids, stream: wv.Stream) -> Table:
+    def _noisy_points(self, ids: Ids, stream: wv.Stream) -> Floats:
         return super()._noisy_points(ids, stream).astype(np.float32).astype(np.float64)
 
 
 class Float32Directions(Planted):
-    def directions(self, normals: Table) -> Table:
+    def directions(self, normals: Floats) -> Floats:
         single = normals.astype(np.float32)
         return np.asarray(single / np.linalg.norm(single, axis=1, keepdims=True), dtype=np.float64)
 
 
 class Float32Radii(Planted):
-    def _noisy_points(self, ids: Ids, stream: wv.Stream) -> Table:
+    def _noisy_points(self, ids: Ids, stream: wv.Stream) -> Floats:
         dim = self.embedding.dim
         directions = self.stretched(self.directions(stream.normals((len(ids), dim))))
         radii = stream.gammas(dim, len(ids)).astype(np.float32).astype(np.float64) / self.epsilon
@@ -133,20 +133,20 @@ class Float32Radii(Planted):
 
 
 class Reused(Planted):
-    def changed(self, noise: Table) -> Table:
+    def changed(self, noise: Floats) -> Floats:
         noise[1::2] = noise[: 2 * (len(noise) // 2) : 2]
         return noise
 
 
 class Folded(Planted):
-    def changed(self, noise: Table) -> Table:
+    def changed(self, noise: Floats) -> Floats:
         return np.abs(noise)
 
 
 class DependsOnTheWord(Planted):
     """Less noise for the first words of the vocabulary, which are the frequent ones."""
 
-    def _noisy_points(self, ids: Ids, stream: wv.Stream) -> Table:
+    def _noisy_points(self, ids: Ids, stream: wv.Stream) -> Floats:
         points = super()._noisy_points(ids, stream)
         factors = np.where(ids % 2 == 0, 0.7, 1.0)[:, None]
         return np.asarray(self._places[ids] + factors * (points - self._places[ids]))
@@ -165,7 +165,7 @@ class Turned(wv.Mahalanobis):
     """Rotates the words by the transpose, and leaves the noise as it is."""
 
     @property
-    def _places(self) -> Table:
+    def _places(self) -> Floats:
         axes = self.metric.axes.T
         return np.vstack((self.embedding.vectors @ axes, self.embedding.centroid @ axes))
 

@@ -209,8 +209,8 @@ def test_likelihood_linkage_is_the_sum_over_words_and_releases(glove: wv.Embeddi
         assert run.seen is not None
         brute.append(by_brute_force(mechanism, originals, run.seen))
         np.testing.assert_allclose(by_channel(mechanism.channel(), run, run.seen, 501), brute[-1], rtol=1e-9)
-    found = release_attacks(perturber, texts, 10, (1, 2), wv.insecure_stream(9))
-    shares = [attack.success.share for attack in found if attack.name == "linkage by likelihood, rank 1"]
+    attacks = release_attacks(perturber, texts, 10, (1, 2), wv.insecure_stream(9))
+    shares = [attack.success.share for attack in attacks if attack.name == "linkage by likelihood, rank 1"]
     expected = [
         float((table.argmax(axis=1) == np.arange(10)).mean()) for table in (brute[0], brute[0] + brute[1])
     ]
@@ -230,10 +230,10 @@ def test_the_null_of_context_is_what_the_guess_scores_on_these_texts(small: wv.E
     """`at` is the likeliest word of the model, and one of five known words of the text; the others are unknown."""
     model = Bigrams.from_texts(small, TEXTS, wv.Prior.from_counts(small, {"at": 9, "tea": 1}, public=True))
     words = [[*small.ids_of(["tea", "at", "noon", "to", "me"]), -1, -1, -1]]
-    found = context_attacks(wv.Mahalanobis(small, 1e9), model, words, wv.Prior.by_rank(small))
-    context = named(found, "context of the public text")
+    attacks = context_attacks(wv.Mahalanobis(small, 1e9), model, words, wv.Prior.by_rank(small))
+    context = named(attacks, "context of the public text")
     assert (context.null, context.count) == (0.2, 5)
-    outside = named(found, "context of the public text, word outside the vocabulary")
+    outside = named(attacks, "context of the public text, word outside the vocabulary")
     assert (outside.null, outside.count) == (0.0, 3)
 
 
@@ -262,9 +262,11 @@ def test_no_attacker_gains_from_pure_noise(glove: wv.Embedding) -> None:
     texts = [" ".join(glove.words[i] for i in random.integers(0, 3000, 5)) for _ in range(60)]
     perturber = wv.Perturber(wv.Laplace(glove.project(10), 1e-6))
     result = attack([perturber], texts, groups=["linkage"], sizes=[60], stream=wv.insecure_stream(2))
-    found = {name: value for name, value in shares(result, "linkage", words=None).items() if "rank 1" in name}
-    assert len(found) == 6
-    assert max(found.values()) < 0.2
+    rank_1 = {
+        name: value for name, value in shares(result, "linkage", words=None).items() if "rank 1" in name
+    }
+    assert len(rank_1) == 6
+    assert max(rank_1.values()) < 0.2
 
 
 def test_padding_hides_the_length(small: wv.Embedding) -> None:
@@ -285,9 +287,9 @@ def test_a_bag_has_no_likelihood(small: wv.Embedding) -> None:
 def test_a_watched_word_is_found_at_a_large_epsilon(glove: wv.Embedding) -> None:
     perturber = wv.Perturber(wv.Laplace(glove.project(10), 1e6))
     texts = ["my cancer is back", "tea at noon", "she is pregnant", "the red house"]
-    found = attack([perturber], texts, groups=["attributes"], sizes=[4], stream=wv.insecure_stream(1))
-    assert set(shares(found, "attributes").values()) == {1.0}
-    assert {attack.null for attack in found.attacks} == {0.5}
+    result = attack([perturber], texts, groups=["attributes"], sizes=[4], stream=wv.insecure_stream(1))
+    assert set(shares(result, "attributes").values()) == {1.0}
+    assert {attack.null for attack in result.attacks} == {0.5}
 
 
 def test_more_releases_tell_more(glove: wv.Embedding) -> None:

@@ -27,12 +27,12 @@ from wordveil.evaluation.calibration import (
     critical_epsilons,
 )
 
-Table = NDArray[np.float64]
+Floats = NDArray[np.float64]
 ALPHA = 1e-6
 GAPS = np.random.default_rng(3).gamma(2.0, 0.5, size=39)
 
 
-def toy(points: Table) -> wv.Embedding:
+def toy(points: Floats) -> wv.Embedding:
     return wv.Embedding([f"w{i}" for i in range(len(points))], points, public=True)
 
 
@@ -187,7 +187,7 @@ def test_a_changed_mechanism_is_searched_too(line: wv.Embedding) -> None:
     """It inherits the channel of Laplace, whose formula would be wrong: ten times the noise is added."""
 
     class Louder(wv.Laplace):
-        def _noisy_points(self, ids: NDArray[np.int64], stream: wv.Stream) -> Table:
+        def _noisy_points(self, ids: NDArray[np.int64], stream: wv.Stream) -> Floats:
             places = self._places[ids]
             return places + 10.0 * (super()._noisy_points(ids, stream) - places)
 

@@ -111,8 +111,8 @@ def test_spread_epsilons_finds_each_target_and_survives_impossible_ones() -> Non
         calls.append(epsilon)
         return 0.1 + 0.8 * epsilon / (3.0 + epsilon)
 
-    found = spread_epsilons(attack, [0.3, 0.5, 0.7])
-    assert found == pytest.approx([1.0, 3.0, 9.0], rel=0.03)
+    epsilons = spread_epsilons(attack, [0.3, 0.5, 0.7])
+    assert epsilons == pytest.approx([1.0, 3.0, 9.0], rel=0.03)
     assert len(calls) < 25
     assert len(spread_epsilons(lambda _: 0.5, [0.2, 0.9])) == 2
 

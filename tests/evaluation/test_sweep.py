@@ -9,7 +9,7 @@ from scipy.stats import chi2_contingency, combine_pvalues
 
 import wordveil as wv
 from wordveil.evaluation import draws
-from wordveil.evaluation.device_sweep import DeviceTable
+from wordveil.evaluation.device_sweep import DeviceDraws
 from wordveil.evaluation.sweep import Grid, sweep
 
 WORDS, DRAWS = 20, 20_000
@@ -36,14 +36,14 @@ def p_value(a: Any, b: Any) -> float:
     return float(chi2_contingency(pooled).pvalue) if pooled.shape[1] > 1 else 1.0
 
 
-def on_torch(part: wv.Embedding, grid: Grid) -> draws.Table:
+def on_torch(part: wv.Embedding, grid: Grid) -> draws.AdditiveDraws:
     import torch
 
-    return DeviceTable(part, grid, "cuda" if torch.cuda.is_available() else "cpu:0")
+    return DeviceDraws(part, grid, "cuda" if torch.cuda.is_available() else "cpu:0")
 
 
 @pytest.mark.parametrize(("lam", "epsilon"), [pytest.param(0.0, 3.0, marks=pytest.mark.slow), (1.0, 6.0)])
-@pytest.mark.parametrize("make", [draws.Table, pytest.param(on_torch, marks=pytest.mark.torch)])
+@pytest.mark.parametrize("make", [draws.AdditiveDraws, pytest.param(on_torch, marks=pytest.mark.torch)])
 def test_the_same_law_as_the_mechanism(part: wv.Embedding, lam: float, epsilon: float, make: Any) -> None:
     ids = np.arange(0, 2000, 100)
     table = make(part, Grid((epsilon,), (lam,), DRAWS, seed=5))
@@ -67,7 +67,7 @@ def test_the_same_law_as_the_mechanism(part: wv.Embedding, lam: float, epsilon: 
 
 def test_pruning_changes_nothing(glove: wv.Embedding) -> None:
     grid = Grid((1.0, 5.0, 10.0, 20.0, 40.0), (0.0, 1.0), draws=12, seed=2)
-    table = draws.Table(glove, grid)
+    table = draws.AdditiveDraws(glove, grid)
     ids = np.arange(0, 33_000, 3000)
     directions, radii = table._draws(ids, 0, grid.draws)
     squares = table._distances(table._place[ids])
@@ -130,13 +130,13 @@ def test_a_second_run_continues_from_the_cache(
     files[3].write_bytes(b"torn")
     np.save(files[5], np.zeros((2, 1, 1, 1), np.uint16))
     np.save(files[6], np.full_like(np.load(files[6]), 11))
-    real_block, redrawn = draws.Table.block, []
+    real_block, redrawn = draws.AdditiveDraws.block, []
 
     def counted_block(self: Any, ids: Any, number: int) -> Any:
         redrawn.append(number)
         return real_block(self, ids, number)
 
-    monkeypatch.setattr(draws.Table, "block", counted_block)
+    monkeypatch.setattr(draws.AdditiveDraws, "block", counted_block)
     second = sweep(part, grid, np.arange(200), cache=tmp_path, workers=2)
     assert sorted(redrawn) == [3, 5, 6]
     assert (first.stays == second.stays).all()
@@ -206,7 +206,7 @@ def test_a_word_that_shares_its_vector_never_stays_on_a_device(part: wv.Embeddin
 @pytest.mark.torch
 def test_a_pytorch_device_searches_for_the_same_draws(part: wv.Embedding) -> None:
     grid, ids = Grid((2.0, 5.0), (0.0, 1.0), draws=200, seed=3), np.arange(0, 2000, 50)
-    on_cpu, on_device = draws.Table(part, grid), on_torch(part, grid)
+    on_cpu, on_device = draws.AdditiveDraws(part, grid), on_torch(part, grid)
     for (*setting, expected), (*same, answers) in zip(
         on_cpu._answers(ids, 4, 200), on_device._answers(ids, 4, 200), strict=True
     ):

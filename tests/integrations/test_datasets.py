@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import wordveil as wv
-from wordveil.integrations.datasets import _Perturb
+from wordveil.integrations.datasets import _PerturbBatch
 
 from .checks import SECRET, TEXT, check_distinct, check_no_keys, check_no_secret, check_pickle, run
 
@@ -171,7 +171,7 @@ def test_a_stream_stays_in_its_process(data: hf.Dataset, perturber: wv.Perturber
 
 def test_what_is_sent_to_processes_has_no_key(perturber: wv.Perturber) -> None:
     perturber(TEXT)
-    check_pickle(pickle.dumps(_Perturb(perturber, ["message"])))
+    check_pickle(pickle.dumps(_PerturbBatch(perturber, ["message"])))
 
 
 def test_a_file_of_the_same_name_is_not_loaded(

@@ -37,7 +37,7 @@ def test_every_row_and_query_draws_anew(engine: Any, frame: pl.LazyFrame, pertur
 
 def test_threads_draw_different_noise(perturber: wv.Perturber) -> None:
     seen: set[int] = set()
-    expression = wv.integrations.polars._Perturb(perturber)
+    expression = wv.integrations.polars._PerturbSeries(perturber)
 
     def traced(texts: pl.Series) -> pl.Series:
         seen.add(threading.get_ident())
@@ -128,7 +128,7 @@ def test_a_serialized_query_has_no_key_and_no_vectors(frame: pl.LazyFrame) -> No
     data = query.serialize()
     assert len(data) < 20_000
     assert b"randomness" not in data
-    check_pickle(pickle.dumps(wv.integrations.polars._Perturb(perturber)), most_bytes=20_000)
+    check_pickle(pickle.dumps(wv.integrations.polars._PerturbSeries(perturber)), most_bytes=20_000)
 
 
 def test_what_is_written(watched: Path) -> None:

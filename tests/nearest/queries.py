@@ -9,26 +9,26 @@ import wordveil as wv
 from wordveil.nearest import NearestSearch, search
 from wordveil.nearest.cuda import TorchSearch
 
-__all__ = ["Table", "by_differences", "in_16_bits", "on_torch", "real_queries"]
+__all__ = ["Floats", "by_differences", "in_16_bits", "on_torch", "real_queries"]
 
-Table = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
-def on_torch(rows: Table) -> NearestSearch:
+def on_torch(rows: Floats) -> NearestSearch:
     """The search for a GPU, on whatever device PyTorch can use here."""
     import torch
 
     return TorchSearch(rows, "cuda" if torch.cuda.is_available() else "cpu")
 
 
-def in_16_bits(rows: Table) -> NearestSearch:
+def in_16_bits(rows: Floats) -> NearestSearch:
     """The same with 16-bit floats, even without a GPU."""
     import torch
 
     return TorchSearch(rows, "cuda" if torch.cuda.is_available() else "cpu", half=True)
 
 
-def by_differences(rows: Table, points: Table) -> list[int]:
+def by_differences(rows: Floats, points: Floats) -> list[int]:
     """The definition: the argmin of the canonical distance over all rows."""
     blocks = [rows[start : start + 256] for start in range(0, len(rows), 256)]  # they fit in the cache
     answers = []
@@ -40,7 +40,7 @@ def by_differences(rows: Table, points: Table) -> list[int]:
     return answers
 
 
-def real_queries(glove: wv.Embedding, epsilon: float, count: int) -> Iterator[tuple[Table, Table]]:
+def real_queries(glove: wv.Embedding, epsilon: float, count: int) -> Iterator[tuple[Floats, Floats]]:
     """Yield the rows and noisy points of a mechanism, at λ = 0 and at λ = 1."""
     for lam in (0.0, 1.0):
         mechanism = wv.Mahalanobis(glove, epsilon, lam)

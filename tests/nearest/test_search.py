@@ -32,9 +32,9 @@ from wordveil.nearest.compiled import CompiledSearch
 from wordveil.nearest.kernels import has_codes, kernels
 from wordveil.nearest.screened import ScreenedSearch
 
-from .queries import Table, by_differences, in_16_bits, on_torch, real_queries
+from .queries import Floats, by_differences, in_16_bits, on_torch, real_queries
 
-Kind = Callable[[Table], NearestSearch]
+Kind = Callable[[Floats], NearestSearch]
 
 needs_loops = pytest.mark.skipif(kernels is None, reason="there are no compiled loops")
 needs_codes = pytest.mark.skipif(not has_codes(), reason="there are no products of integers")
@@ -56,7 +56,7 @@ def kind(request: pytest.FixtureRequest) -> Kind:
     return request.param  # type: ignore[no-any-return]  # pytest's params are untyped
 
 
-def numbers(dim: int, count: int) -> st.SearchStrategy[Table]:
+def numbers(dim: int, count: int) -> st.SearchStrategy[Floats]:
     values = st.one_of(
         st.sampled_from([0.0, 1.0, -1.0, 0.5, 1.0 + 2.0**-52, 1.0 - 2.0**-53, 1.0 + 2.0**-23]),
         st.floats(-10, 10, width=32),
@@ -66,7 +66,7 @@ def numbers(dim: int, count: int) -> st.SearchStrategy[Table]:
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[Table, Table]:
+def cases(draw: st.DrawFn) -> tuple[Floats, Floats]:
     dim = draw(st.integers(1, 6))
     rows = draw(numbers(dim, draw(st.integers(1, 12))))
     if draw(st.booleans()):  # duplicates
@@ -83,7 +83,7 @@ def cases(draw: st.DrawFn) -> tuple[Table, Table]:
 @example(case=(np.array([[1e30]]), np.array([[5.0]])))
 @example(case=(np.array([[1e-30]]), np.array([[3e138]])))
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_exactly_the_definition(kind: Kind, case: tuple[Table, Table]) -> None:
+def test_exactly_the_definition(kind: Kind, case: tuple[Floats, Floats]) -> None:
     rows, points = case
     assert kind(rows).nearest(points).tolist() == by_differences(rows, points)
     with pytest.MonkeyPatch.context() as patched:  # several blocks
@@ -138,7 +138,7 @@ def test_a_pair_gets_the_same_distance_in_any_batch() -> None:
 
 
 @pytest.mark.parametrize("points", [np.ones((2, 3)), np.ones(2), np.ones((2, 2), dtype=np.float32)])
-def test_refuses_points_of_the_wrong_shape_or_type(kind: Kind, points: Table) -> None:
+def test_refuses_points_of_the_wrong_shape_or_type(kind: Kind, points: Floats) -> None:
     with pytest.raises(wv.ParameterError, match="float64 table of 2 columns"):
         kind(np.ones((3, 2))).nearest(points)
 
@@ -159,7 +159,7 @@ def test_refuses_points_without_a_distance(kind: Kind, value: float) -> None:
         np.array([[1.0, 0.0], [1e155, 0.0]]),
     ],
 )
-def test_refuses_invalid_rows(kind: Kind, rows: Table) -> None:
+def test_refuses_invalid_rows(kind: Kind, rows: Floats) -> None:
     with pytest.raises(wv.ParameterError, match="rows to search"):
         kind(rows)
 
@@ -215,7 +215,7 @@ def test_one_long_point_among_short_ones(kind: Kind, dims: int) -> None:
     assert kind(rows).nearest(points).tolist() == by_differences(rows, points)
 
 
-def near_ties() -> tuple[Table, Table]:
+def near_ties() -> tuple[Floats, Floats]:
     draws = np.random.default_rng(6)
     return tuple(100.0 + draws.normal(size=(200, 20)) * 1e-5 for _ in range(2))  # type: ignore[return-value]  # mypy does not count them
 
@@ -281,23 +281,23 @@ def test_cells_without_their_bound_would_be_wrong(monkeypatch: pytest.MonkeyPatc
     assert CellSearch(rows).nearest(points).tolist() != by_differences(rows, points)
 
 
-def transposed(points: Table) -> Table:
+def transposed(points: Floats) -> Floats:
     return np.asfortranarray(points)
 
 
-def every_other_row(points: Table) -> Table:
+def every_other_row(points: Floats) -> Floats:
     return np.repeat(points, 2, axis=0)[::2]
 
 
-def every_other_column(points: Table) -> Table:
+def every_other_column(points: Floats) -> Floats:
     return np.repeat(points, 2, axis=1)[:, ::2]
 
 
-def backwards(points: Table) -> Table:
+def backwards(points: Floats) -> Floats:
     return points[::-1].copy()[::-1]
 
 
-def not_aligned(points: Table) -> Table:
+def not_aligned(points: Floats) -> Floats:
     memory = np.empty(points.nbytes + 1, dtype=np.uint8)
     shifted = memory[1:].view(np.float64).reshape(points.shape)
     shifted[:] = points
@@ -308,7 +308,7 @@ LAYOUTS = [transposed, every_other_row, every_other_column, backwards, not_align
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
-def test_any_memory_layout_gives_the_same_answers(kind: Kind, layout: Callable[[Table], Table]) -> None:
+def test_any_memory_layout_gives_the_same_answers(kind: Kind, layout: Callable[[Floats], Floats]) -> None:
     """Fortran-ordered points were once passed on by address and read as if they were C-ordered."""
     random = np.random.default_rng(12)
     rows, points = random.normal(size=(3000, 20)), random.normal(size=(5000, 20))

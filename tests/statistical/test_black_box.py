@@ -21,7 +21,7 @@ from scipy import stats
 import wordveil as wv
 from wordveil.nearest import BruteSearch
 
-from .laws import Table, matrix_of
+from .laws import Floats, matrix_of
 
 DRAWS = 1_000_000
 ALPHA = 1e-6
@@ -44,7 +44,7 @@ def cross(dim: int, lam: float) -> wv.Embedding:
     return wv.Embedding([f"w{i}" for i in range(len(rows))], rows, public=True)
 
 
-def counts(perturb: Perturb, words: int, seed: int) -> Table:
+def counts(perturb: Perturb, words: int, seed: int) -> Floats:
     """Return how often each word is answered with each word, in two halves."""
     tallies = np.zeros((2, words, words))
     for half in range(2):
@@ -62,7 +62,7 @@ def bounds(hits: float, alpha: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def exponents(embedding: wv.Embedding, lam: float) -> Table:
+def exponents(embedding: wv.Embedding, lam: float) -> Floats:
     """Return ε·d_RM of all pairs, from the raw vectors."""
     rows = embedding.vectors.astype(np.float64)
     inverse = np.linalg.inv(matrix_of(rows, lam))

@@ -8,11 +8,11 @@ import pytest
 
 import wordveil as wv
 
-from .laws import LawBrokenError, Root, Table, check_noise, root_of, sigma_of
+from .laws import Floats, LawBrokenError, Root, check_noise, root_of, sigma_of
 
 N = 100_000
 EPSILON, LAM = 2.0, 0.3
-Deviates = tuple[Table, Table]
+Deviates = tuple[Floats, Floats]
 
 
 @cache
@@ -25,40 +25,40 @@ def deviates(dim: int, shape: float | None = None) -> Deviates:
     return result
 
 
-def correct(root: Root, draws: Deviates, epsilon: float = EPSILON) -> Table:
+def correct(root: Root, draws: Deviates, epsilon: float = EPSILON) -> Floats:
     normals, radii = draws
     units = normals / np.linalg.norm(normals, axis=1, keepdims=True)
     return np.asarray((radii / epsilon)[:, None] * (units @ root.half))
 
 
-def renormalised(sigma: Table, draws: Deviates) -> Table:
+def renormalised(sigma: Floats, draws: Deviates) -> Floats:
     noise = correct(root(sigma), draws)
     length = np.linalg.norm(noise, axis=1, keepdims=True)
     return np.asarray(noise / length * (draws[1] / EPSILON)[:, None])
 
 
-def root(sigma: Table, lam: float = LAM) -> Root:
+def root(sigma: Floats, lam: float = LAM) -> Root:
     return root_of(lam * sigma + (1.0 - lam) * np.eye(len(sigma)))
 
 
-def not_normalised(sigma: Table, draws: Deviates) -> Table:
+def not_normalised(sigma: Floats, draws: Deviates) -> Floats:
     return np.asarray((draws[1] / EPSILON)[:, None] * (draws[0] / np.sqrt(len(sigma))) @ root(sigma).half)
 
 
-def full_matrix(sigma: Table, draws: Deviates) -> Table:
+def full_matrix(sigma: Floats, draws: Deviates) -> Floats:
     half = root(sigma).half
     normals, radii = draws
     units = normals / np.linalg.norm(normals, axis=1, keepdims=True)
     return np.asarray((radii / EPSILON)[:, None] * (units @ half @ half))
 
 
-def reused(sigma: Table, draws: Deviates) -> Table:
+def reused(sigma: Floats, draws: Deviates) -> Floats:
     noise = correct(root(sigma), draws)
     noise[1::2] = noise[::2]
     return noise
 
 
-PLANTED: dict[str, tuple[Callable[[Table], Table], str]] = {
+PLANTED: dict[str, tuple[Callable[[Floats], Floats], str]] = {
     "renormalised A^{1/2}X": (lambda s: renormalised(s, deviates(len(s))), "radius"),
     "Gamma of shape m - 1": (lambda s: correct(root(s), deviates(len(s), len(s) - 1)), "radius"),
     "X not normalised": (lambda s: not_normalised(s, deviates(len(s))), "radius"),
@@ -81,21 +81,21 @@ PLANTED: dict[str, tuple[Callable[[Table], Table], str]] = {
 
 
 @pytest.fixture(scope="module")
-def sigma(glove: wv.Embedding) -> Iterator[Table]:
+def sigma(glove: wv.Embedding) -> Iterator[Floats]:
     yield sigma_of(glove.vectors)
     deviates.cache_clear()  # a quarter of a gigabyte each
 
 
-def check(noise: Table, sigma: Table) -> None:
+def check(noise: Floats, sigma: Floats) -> None:
     check_noise(noise, LAM * sigma + (1.0 - LAM) * np.eye(len(sigma)), EPSILON)
 
 
-def test_the_correct_sampler_passes(sigma: Table) -> None:
+def test_the_correct_sampler_passes(sigma: Floats) -> None:
     check(correct(root(sigma), deviates(300)), sigma)
 
 
 @pytest.mark.parametrize("mistake", PLANTED)
-def test_a_planted_mistake_is_caught(sigma: Table, mistake: str) -> None:
+def test_a_planted_mistake_is_caught(sigma: Floats, mistake: str) -> None:
     make, name = PLANTED[mistake]
     with pytest.raises(LawBrokenError, match=name):
         check(make(sigma), sigma)

@@ -10,21 +10,21 @@ from scipy import stats
 
 import wordveil as wv
 
-from .laws import Table, matrix_of, root_of
+from .laws import Floats, matrix_of, root_of
 
 EPSILON = 2.0
 ROWS = np.array([[0.0, 0.0], [1.2, 0.3], [-0.4, 0.9], [2.5, -1.0], [-3.0, -0.5], [0.8, 2.8]])
 WORDS = [f"w{i}" for i in range(len(ROWS))]
 
 
-def exact(rows: Table, lam: float, epsilon: float) -> Table:
+def exact(rows: Floats, lam: float, epsilon: float) -> Floats:
     """Return Pr[M(w) = u] as a table, one row per word."""
     angles = np.linspace(0.0, 2.0 * np.pi, 20_000, endpoint=False)
     rays = np.column_stack((np.cos(angles), np.sin(angles))) @ root_of(matrix_of(rows, lam)).half
     return np.array([[_share(rows, start, u, rays, epsilon) for u in range(len(rows))] for start in rows])
 
 
-def _share(rows: Table, start: Table, u: int, rays: Table, epsilon: float) -> float:
+def _share(rows: Floats, start: Floats, u: int, rays: Floats, epsilon: float) -> float:
     """Inside the cell of u, (r_v - r_u)·(start + t·ray) ≤ (‖r_v‖² - ‖r_u‖²)/2 for every other v."""
     low, high = np.zeros(len(rays)), np.full(len(rays), np.inf)
     for v in range(len(rows)):

@@ -100,9 +100,9 @@ def attack_settings(
     With FILE the result is about its texts, and not for release.
     """
     check_folder(out)
-    made = _mechanisms(context, profile, epsilons, lams, dims, mechanisms, option, answer, embedding)
-    perturbers = [Perturber(mechanism, Policy(pad_to, bag)) for mechanism in made]
-    vocabulary = made[0].embedding
+    chosen = _mechanisms(context, profile, epsilons, lams, dims, mechanisms, option, answer, embedding)
+    perturbers = [Perturber(mechanism, Policy(pad_to, bag)) for mechanism in chosen]
+    vocabulary = chosen[0].embedding
     prior = chosen_prior(vocabulary, attacker)
     layout = table.layout()
     model = _model(vocabulary, public_text)

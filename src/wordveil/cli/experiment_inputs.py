@@ -45,7 +45,7 @@ __all__ = [
 
 _SET_BY_PROFILE: Final = ("embedding", "epsilons", "lams", "dims", "answer", "mechanism", "option")
 
-Lams = Annotated[str, typer.Option("--lams", metavar="L,L,…", help="Which λ.")]
+Lams = Annotated[str, typer.Option("--lams", metavar="L,L,…", help="Which λ, for mechanisms that have one.")]
 NoCache = Annotated[
     bool, typer.Option("--no-cache", help="Neither use nor keep finished parts: compute everything.")
 ]

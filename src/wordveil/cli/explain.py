@@ -19,7 +19,7 @@ from wordveil.cli.policy_options import PolicyOptions
 from wordveil.cli.setting import (
     AttackerOptions,
     SettingOptions,
-    Watch,
+    WatchFile,
     chosen_prior,
     chosen_setting,
     watched_topics,
@@ -83,7 +83,7 @@ def explain(
     config: Config = None,  # noqa: ARG001  # its callback reads it
     policy_options: PolicyOptions,
     attacker: AttackerOptions,
-    watch: Watch = None,
+    watch: WatchFile = None,
 ) -> None:
     """Say in plain words what a setting or a manifest is worth, and what it does not protect.
 
@@ -179,18 +179,18 @@ def _explain_manifest(context: typer.Context, path: Path, embedding: str, as_jso
 def _vectors_here(released: Released, embedding: str | None) -> str:
     """Return what the vectors of a manifest are called here; empty if they are not available."""
     if embedding is not None:
-        return embedding if _made_of(released, load_embedding(embedding).fingerprint) else ""
+        return embedding if _belongs_to(released, load_embedding(embedding).fingerprint) else ""
     for entry in entries():
         try:
             fingerprint = open_store(entry.path).fingerprint
         except (FormatError, OSError):
             continue
-        if _made_of(released, fingerprint):
+        if _belongs_to(released, fingerprint):
             return entry.name
     return ""
 
 
-def _made_of(released: Released, fingerprint: str) -> bool:
+def _belongs_to(released: Released, fingerprint: str) -> bool:
     """Say whether the vectors of a manifest are those of a fingerprint, or a projection of them."""
     dims = released.setting.get("dims")
     projected = fingerprint_of_projection(fingerprint, dims) if isinstance(dims, int) else None

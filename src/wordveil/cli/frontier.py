@@ -67,7 +67,7 @@ def frontier(
     no_cache: NoCache = False,
     as_json: Json = False,
 ) -> None:
-    """Compare settings by what an attacker gains: how close answers are, what is proven, what is learnt.
+    """Compare settings by what an attacker gains: closeness, proven limits, what a classifier learns.
 
     Without --data only public words are drawn. If it is interrupted, run the same command again.
     """

@@ -46,7 +46,7 @@ COMMANDS: Final = {
     "frontier": Command(
         "wordveil.cli.frontier",
         "frontier",
-        "Compare settings by what an attacker gains: how close answers are, what is proven, what is learnt.",
+        "Compare settings by what an attacker gains: closeness, proven limits, what a classifier learns.",
     ),
     "tune": Command(
         "wordveil.cli.tune",

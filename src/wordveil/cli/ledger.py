@@ -9,12 +9,12 @@ from rich.text import Text
 
 from wordveil.cli.console import output
 from wordveil.cli.options import Json
-from wordveil.runs.ledger import Entry, Ledger, Outcome
+from wordveil.runs.ledger import Entry, Ledger, ReleaseOutcome
 from wordveil.runs.sums import in_words, is_void
 
 __all__ = ["ledger"]
 
-_STATES: Final[dict[Outcome | None, str]] = {
+_STATES: Final[dict[ReleaseOutcome | None, str]] = {
     "released": "released",
     "begun": "not finished",
     "nothing": "nothing released",

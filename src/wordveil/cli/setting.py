@@ -34,10 +34,10 @@ __all__ = [
     "HOW_TO_CHOOSE",
     "AttackerOptions",
     "ChosenProfile",
+    "ChosenSetting",
     "OptionalEpsilon",
-    "Setting",
     "SettingOptions",
-    "Watch",
+    "WatchFile",
     "chosen_prior",
     "chosen_profile",
     "chosen_setting",
@@ -81,7 +81,7 @@ FrequenciesArePublic = Annotated[
         help="Declare that --frequencies was not made from the private text.",
     ),
 ]
-Watch = Annotated[
+WatchFile = Annotated[
     Path | None,
     _about_attacker(
         "--watch", metavar="FILE", help="Also say how exposed these public words are, one word per line."
@@ -111,7 +111,7 @@ class AttackerOptions:
     frequencies_are_public: FrequenciesArePublic = False
 
 
-class Setting(NamedTuple):
+class ChosenSetting(NamedTuple):
     """A mechanism, and the vectors that it may use a projection of."""
 
     mechanism: Mechanism
@@ -148,11 +148,11 @@ def chosen_setting(
     *,
     device: DeviceName = "cpu",
     blocked: BlockList | None = None,
-) -> Setting:
+) -> ChosenSetting:
     """Return the setting of a profile, or of the single options; words of a list are never answered."""
     ready = chosen_profile(context, options.profile, _SET_BY_PROFILE)
     if ready is not None:
-        return Setting(ready.load(device=device, blocked=blocked), load_embedding(ready.embedding))
+        return ChosenSetting(ready.load(device=device, blocked=blocked), load_embedding(ready.embedding))
     if options.epsilon is None:
         raise ParameterError(HOW_TO_CHOOSE)
     vectors = load_embedding(options.embedding)
@@ -167,7 +167,7 @@ def chosen_setting(
         answer=options.answer,
         device=device,
     )
-    return Setting(chosen if blocked is None else chosen.blocking(blocked), vectors)
+    return ChosenSetting(chosen if blocked is None else chosen.blocking(blocked), vectors)
 
 
 def chosen_prior(embedding: Embedding, attacker: AttackerOptions) -> Prior:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 import typer
 
-from wordveil.cli.experiment_inputs import parse_dims, parse_numbers, read_labelled
+from wordveil.cli.experiment_inputs import Lams, parse_dims, parse_numbers, read_labelled
 from wordveil.cli.options import TableOptions
 from wordveil.cli.setting import AttackerOptions, chosen_prior
 from wordveil.embedding import Embedding, load_embedding
@@ -41,7 +41,6 @@ __all__ = [
 
 about_texts: Final = partial(typer.Option, rich_help_panel="Labelled texts")
 Draws = Annotated[int, typer.Option("--draws", metavar="N", help="How many public words are drawn.")]
-Lams = Annotated[str, typer.Option("--lams", metavar="L,L,…", help="Which λ, for mechanisms that have one.")]
 Repetitions = Annotated[int, about_texts("--repetitions", metavar="N", help="How many splits and draws.")]
 
 
@@ -162,7 +161,7 @@ def common_arguments(
 def list_spaces(embeddings: Sequence[str] | None, dims: str | None, usual: Sequence[int]) -> list[Space]:
     """Return every embedding on each number of its principal axes; a map is used as it is.
 
-    If `dims` names none, the `usual` ones are used, as far as the vectors have as many, and all.
+    If `dims` is None, these are the `usual` ones that are smaller than the vectors, and all dimensions.
     """
     spaces = []
     for name in dict.fromkeys(embeddings or (MAP_NAME, DEFAULT_NAME)):
@@ -172,8 +171,10 @@ def list_spaces(embeddings: Sequence[str] | None, dims: str | None, usual: Seque
             continue
         fewer = [dim for dim in usual if dim < vectors.dim]
         for dim in [*fewer, vectors.dim] if dims is None else parse_dims(dims, vectors.dim):
-            whole = dim == vectors.dim
-            spaces.append(Space(vectors if whole else vectors.project(dim), name, None if whole else dim))
+            keeps_all = dim == vectors.dim
+            spaces.append(
+                Space(vectors if keeps_all else vectors.project(dim), name, None if keeps_all else dim)
+            )
     return spaces
 
 

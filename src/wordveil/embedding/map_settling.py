@@ -15,8 +15,10 @@ from wordveil.embedding.map_fit import MapOptions
 
 __all__ = ["settled"]
 
+# Chosen by judgement: fewer neighbours follow the noise of single positions, more no longer describe a word's
+# own surroundings. The shipped map depends on this number, so another one needs a new map.
 _NEIGHBOURS: Final = 100
-_RARE: Final = 0.6  # of the vocabulary, from its rarest word on
+_RARE: Final = 0.6  # of the vocabulary, from its rarest word on; chosen with the shipped map, as above
 _BLOCK: Final = 512  # words at a time: 140 MB at 33,752 words
 
 

@@ -27,7 +27,7 @@ from wordveil.errors import MachineError, MissingExtraError, ParameterError, che
 __all__ = ["MapMethod", "WordUse", "described_map", "make_map"]
 
 MapMethod = Literal["learned", "neighbours"]
-_NEIGHBOURS: Final = 15
+_NEIGHBOURS: Final = 15  # UMAP's default
 _DISTANCE: Final = 0.5  # UMAP's min_dist: larger values spread words more evenly
 
 
@@ -134,7 +134,7 @@ def described_map(
         parent=embedding.fingerprint,
     )
     mapped = Embedding._adopt(tuple(embedding.words), locked(positions), provenance, public=True)
-    return mapped._made_from(embedding)
+    return mapped._derived_from(embedding)
 
 
 def _check_device(device: str) -> None:

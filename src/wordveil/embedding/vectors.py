@@ -278,9 +278,9 @@ class Embedding:
             self.words, projected, provenance, fingerprint=fingerprint, derived=True, public=self.public
         )
         vars(projection)["_on_map"] = self.is_map
-        return projection._made_from(self)
+        return projection._derived_from(self)
 
-    def _made_from(self, parent: "Embedding") -> Self:
+    def _derived_from(self, parent: "Embedding") -> Self:
         """Return this embedding, which keeps its parent unless that can be loaded again by its name."""
         vars(self).update({} if "_reference" in vars(parent) else {"_parent": parent})
         vars(self).update({"_is_of_named": True} if self._derived and parent.is_named else {})

@@ -25,7 +25,7 @@ from wordveil.engines.spark_session import (
     start_session,
     url_of,
 )
-from wordveil.engines.transport import Row, SentPerturber, answer_row, chunk_row, perturbed_chunk
+from wordveil.engines.transport import SentPerturber, SentRow, answer_row, chunk_row, perturbed_chunk
 from wordveil.errors import (
     MachineError,
     ParameterError,
@@ -225,7 +225,7 @@ class SparkEngine(Engine):
             self._ordinal += len(wave)
             yield from map(perturbed_chunk, wave, self._answers(rows))
 
-    def _answers(self, rows: list[Row]) -> list[Row]:
+    def _answers(self, rows: list[SentRow]) -> list[SentRow]:
         import pyarrow as pa
 
         kinds = {"ordinal": pa.int64(), "columns": pa.string(), "texts": pa.list_(pa.list_(pa.binary()))}

@@ -18,7 +18,7 @@ from wordveil.tables.base import Chunk
 
 __all__ = ["SentPerturber", "answer_row", "chunk_row", "perturbed_chunk"]
 
-Row = dict[str, Any]
+SentRow = dict[str, Any]
 """A chunk or its answers: `ordinal`, `columns` (JSON: names; of answers also the counts), `texts` (bytes)."""
 
 
@@ -44,7 +44,7 @@ class SentPerturber:
         return cls(pickle.loads(data))  # noqa: S301  # from the driver of the same run
 
 
-def chunk_row(ordinal: int, chunk: Chunk) -> Row:
+def chunk_row(ordinal: int, chunk: Chunk) -> SentRow:
     """Return the texts of a chunk as a row to send."""
     return {
         "ordinal": ordinal,
@@ -53,7 +53,7 @@ def chunk_row(ordinal: int, chunk: Chunk) -> Row:
     }
 
 
-def answer_row(perturber: Perturber, key: RunKey, row: Row) -> Row:
+def answer_row(perturber: Perturber, key: RunKey, row: SentRow) -> SentRow:
     """Return the answers to a received row, as a row to send back; runs in this thread only."""
     names = json.loads(row["columns"])
     texts = dict(zip(names, map(_decoded, row["texts"]), strict=True))
@@ -66,7 +66,7 @@ def answer_row(perturber: Perturber, key: RunKey, row: Row) -> Row:
     }
 
 
-def perturbed_chunk(chunk: Chunk, row: Row) -> Perturbed:
+def perturbed_chunk(chunk: Chunk, row: SentRow) -> Perturbed:
     """Return a chunk with the answers that were sent back for it."""
     names, report = json.loads(row["columns"])
     answers = dict(zip(names, map(_decoded, row["texts"]), strict=True))

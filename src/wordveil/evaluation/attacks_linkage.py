@@ -32,7 +32,7 @@ _SMOOTH: Final = 1.0  # of all answers together, added to those of each word
 _TIE: Final = 1e-9  # relative: equal scores differ by rounding
 _GROUPS: Final = 3  # of texts by length
 
-Table = NDArray[np.float64]
+Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 
@@ -93,7 +93,7 @@ def linkage_attacks(
     return attacks
 
 
-def _all_scores(perturber: Perturber, observed: Observed, stream: Stream) -> dict[str, Table]:
+def _all_scores(perturber: Perturber, observed: Observed, stream: Stream) -> dict[str, Floats]:
     """Return the scores of each attacker: one row per output, one column per original."""
     mechanism, policy = perturber.mechanism, perturber.policy
     channel = mechanism.valid_channel()
@@ -118,7 +118,7 @@ def _candidates(observed: Observed, length: int) -> tuple[Ids, Ids]:
     return which, np.stack([observed.originals[number] for number in which])
 
 
-def by_channel(channel: Channel, observed: Observed, seen: list[NDArray[np.float64]], size: int) -> Table:
+def by_channel(channel: Channel, observed: Observed, seen: list[NDArray[np.float64]], size: int) -> Floats:
     """Rank by Σ log p(seen | word) over the places of a text; of `size` columns the last is the centroid."""
     scores = np.full((observed.queries, len(observed.originals)), -np.inf)
     for number in range(observed.queries):
@@ -129,7 +129,7 @@ def by_channel(channel: Channel, observed: Observed, seen: list[NDArray[np.float
     return scores
 
 
-def _by_learning(mechanism: Mechanism, observed: Observed, stream: Stream) -> Table:
+def _by_learning(mechanism: Mechanism, observed: Observed, stream: Stream) -> Floats:
     """Rank by Σ log(p(answer | word)/q(answer)), with p and q learned from draws of each word."""
     words = np.unique(np.concatenate(observed.originals))
     answers = mechanism.perturb_ids(np.repeat(words, _LEARNED), stream=stream).reshape(len(words), _LEARNED)
@@ -147,7 +147,7 @@ def _by_learning(mechanism: Mechanism, observed: Observed, stream: Stream) -> Ta
     return scores
 
 
-def tfidf_scores(observed: Observed, width: int) -> Table:
+def tfidf_scores(observed: Observed, width: int) -> Floats:
     """Return the cosines of tf-idf vectors; padding is not a word of an original."""
     known = counts_of(observed.words, width)
     seen = counts_of([ids.tolist() for ids in observed.answers], width)
@@ -157,7 +157,7 @@ def tfidf_scores(observed: Observed, width: int) -> Table:
 
 
 def ranked(
-    name: str, scores: Table, right: Ids, setting: dict[str, Any], tops: dict[str, int] = TOPS
+    name: str, scores: Floats, right: Ids, setting: dict[str, Any], tops: dict[str, int] = TOPS
 ) -> list[Attack]:
     """Return the success of one attacker; equal scores are in random order."""
     count = scores.shape[1]

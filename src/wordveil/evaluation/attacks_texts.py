@@ -97,6 +97,6 @@ def release_attacks(
             scores["likelihood"] = np.sum(likelihoods[:count], axis=0)
         setting = perturber.mechanism.setting() | {"candidates": len(texts), "releases": count}
         for name, table in scores.items():
-            found = ranked(name, table, np.arange(queries), setting, tops={"rank 1": 1})
-            attacks += [replace(a, group="averaging", name=f"linkage by {a.name}") for a in found]
+            ranks = ranked(name, table, np.arange(queries), setting, tops={"rank 1": 1})
+            attacks += [replace(a, group="averaging", name=f"linkage by {a.name}") for a in ranks]
     return attacks

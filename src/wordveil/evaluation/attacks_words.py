@@ -25,27 +25,27 @@ from wordveil.watched_words import WATCHED_WORDS
 
 __all__ = ["averaging", "each_posterior", "easiest_words", "log_shares", "topic_prior", "word_attacks"]
 
-TOPIC_SPREAD: Final = 1.0
+TOPIC_SPREAD: Final = 1.0  # of the log of a word's use: a topic changes it by a factor of e, up or down
 _TOPICS: Final = 8  # changed priors
 _EXPONENT_DRAWS: Final = 200  # where the surrogate has no closed form, each draw takes all words
 _ROWS: Final = 64  # posteriors at a time: 17 MB for the default vocabulary
 _SCREENED: Final = 400  # frequent content words, of which the easiest are looked for
-_KEPT: Final = 40
-_NEIGHBOURS: Final = 10
+_KEPT: Final = 40  # of those, drawn again with more draws: a first look is too rough to order them
+_NEIGHBOURS: Final = 10  # with the smallest exponents, as many as other reports count
 _FIRST, _AGAIN = 12, 60  # draws of each of them
 
-Table = NDArray[np.float64]
+Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 
-def log_shares(prior: Prior) -> Table:
+def log_shares(prior: Prior) -> Floats:
     """Return the logarithm of each share, -inf for 0."""
     with np.errstate(divide="ignore"):
         return np.log(prior.shares)
 
 
 def each_posterior(
-    channel: Channel, seen: Sequence[NDArray[Any]], log_prior: Table, use: Callable[[slice, Table], None]
+    channel: Channel, seen: Sequence[NDArray[Any]], log_prior: Floats, use: Callable[[slice, Floats], None]
 ) -> None:
     """Call `use` with blocks of rows and their posteriors over all words, from one or several releases."""
 
@@ -153,7 +153,7 @@ def averaging(mechanism: Mechanism, prior: Prior, draws: int, releases: Sequence
     for count in releases:
         best = np.empty(draws)
 
-        def use(rows: slice, posteriors: Table, best: Table = best) -> None:
+        def use(rows: slice, posteriors: Floats, best: Floats = best) -> None:
             best[rows] = posteriors.max(axis=1)
 
         each_posterior(channel, seen[:count], log_shares(prior), use)
@@ -184,7 +184,7 @@ def easiest_words(mechanism: Mechanism, prior: Prior, count: int = 10) -> tuple[
     )
 
 
-def _exponents(mechanism: Mechanism, word: int) -> Table:
+def _exponents(mechanism: Mechanism, word: int) -> Floats:
     return mechanism.guarantee.exponents(word, np.arange(len(mechanism.embedding)))
 
 

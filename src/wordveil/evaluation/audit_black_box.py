@@ -29,19 +29,20 @@ __all__ = ["Factory", "binomial_power", "black_box", "counts_of", "cross"]
 Factory = Callable[[Embedding, float], Mechanism]
 """Makes the mechanism of a setting on other vectors and with another ε; the other parameters are bound."""
 
-Table = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 GROUP: Final = "black box"
 DRAWS: Final = 500_000  # per word, once to choose events and once to bound them: finds 5% in one dimension
 _ALPHA: Final = 1e-5  # for each dimension
+# How far apart the words are along each axis: unequal, so that symmetry hides no noise of the wrong shape.
 _SPREADS: Final = {1: (1.0,), 2: (1.0, 2.0), 3: (1.0, 1.7, 3.0)}
 _BLOCK: Final = 1 << 17  # draws at a time
 _FACTORS: Final = (1.05, 1.2, 1.5, 2.0)  # an ε that is too large by these: the first that is found is named
-_FOUND: Final = 0.99
+_FOUND: Final = 0.99  # the power from which on a mistake counts as found
 _COMMON: Final = 0.006  # of the draws of a word: the ratio that is reached is estimated from such answers
 _POWER_ALPHA: Final = 0.005  # a stated power is too large with at most twice this probability
-_WASTE: Final = 1.25
-_WASTE_ALPHA: Final = 1e-6
+_WASTE: Final = 1.25  # noise that is too large by this is private, but useless: such a mistake must be found
+_WASTE_ALPHA: Final = 1e-6  # below _ALPHA: too much noise is no breach, so a false alarm would be worse
 _FLOOR: Final = 0.95  # of the claim: in one dimension additive noise reaches all of it
 
 
@@ -49,7 +50,7 @@ class _Cross(NamedTuple):
     """Words in low dimension, the mechanism on them, and what it claims for each pair of words."""
 
     mechanism: Mechanism
-    claimed: Table
+    claimed: Floats
 
 
 class _Event(NamedTuple):
@@ -78,7 +79,7 @@ def cross(make: Factory, epsilon: float, dim: int) -> _Cross:
     return _Cross(mechanism, claimed)
 
 
-def counts_of(mechanism: Mechanism, draws: int, stream: Stream) -> Table:
+def counts_of(mechanism: Mechanism, draws: int, stream: Stream) -> Floats:
     """Return how often each word is answered with each word, one row per input word."""
     words = len(mechanism.embedding)
     counts = np.zeros((words, words))
@@ -123,7 +124,7 @@ def black_box(
 
 
 def _not_wasted(
-    make: Factory, epsilon: float, built: _Cross, halves: tuple[Table, Table], draws: int, stream: Stream
+    make: Factory, epsilon: float, built: _Cross, halves: tuple[Floats, Floats], draws: int, stream: Stream
 ) -> Check:
     """Return whether the claim is reached, which additive noise does in one dimension."""
     high = _reached(*halves, built.claimed, draws, _WASTE_ALPHA)[2]
@@ -139,36 +140,36 @@ def _not_wasted(
     return Check(GROUP, name, high >= _FLOOR, evidence, _WASTE_ALPHA, mistake, power)
 
 
-def _lower(hits: Table, draws: int, level: float) -> Table:
+def _lower(hits: Floats, draws: int, level: float) -> Floats:
     low = betaincinv(np.maximum(hits, 1.0), draws - hits + 1.0, level)
     return np.asarray(np.where(hits > 0.0, low, 0.0))
 
 
-def _upper(hits: Table, draws: int, level: float) -> Table:
+def _upper(hits: Floats, draws: int, level: float) -> Floats:
     high = betaincinv(hits + 1.0, np.maximum(draws - hits, 1.0), 1.0 - level)
     return np.asarray(np.where(hits < draws, high, 1.0))
 
 
-def _log_ratios(a: Table, b: Table, draws: int, level: float) -> Table:
+def _log_ratios(a: Floats, b: Floats, draws: int, level: float) -> Floats:
     """Return lower bounds of log(Pr[event | a]/Pr[event | b]), each at twice the level."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(_lower(a, draws, level)) - np.log(_upper(b, draws, level)))
 
 
-def _best_event(first: Table, a: int, b: int, draws: int, level: float) -> _Event:
+def _best_event(first: Floats, a: int, b: int, draws: int, level: float) -> _Event:
     """Return the answers that favour `a` most: as many of them as give the best bound."""
     order = np.argsort(np.log(first[b] + 0.5) - np.log(first[a] + 0.5), kind="stable")
     bounds = _log_ratios(np.cumsum(first[a, order]), np.cumsum(first[b, order]), draws, level)
     return _Event(a, b, order[: int(np.argmax(bounds[:-1])) + 1])
 
 
-def _bound(second: Table, event: _Event, draws: int, level: float) -> float:
+def _bound(second: Floats, event: _Event, draws: int, level: float) -> float:
     a, b = second[[event.a, event.b]][:, event.answers].sum(axis=1)
     return float(_log_ratios(np.array([a]), np.array([b]), draws, level)[0])
 
 
 def _reached(
-    first: Table, second: Table, claimed: Table, draws: int, level: float = 0.05
+    first: Floats, second: Floats, claimed: Floats, draws: int, level: float = 0.05
 ) -> tuple[float, float, float]:
     """Return the largest share of a claim that one answer reaches, with an interval."""
     a, b, answer = _tightest(first, claimed)
@@ -180,7 +181,7 @@ def _reached(
     return share, float(low), float(high)
 
 
-def _tightest(counts: Table, claimed: Table) -> tuple[int, int, int]:
+def _tightest(counts: Floats, claimed: Floats) -> tuple[int, int, int]:
     """Return the two words and the common answer whose log-ratio is the largest share of its claim."""
     logs = np.log(np.maximum(counts, 1.0))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -221,7 +222,7 @@ def _power(
     return factor, power
 
 
-def _least_telling(counts: Table, event: _Event, draws: int) -> tuple[float, float]:
+def _least_telling(counts: Floats, event: _Event, draws: int) -> tuple[float, float]:
     """Return a lower bound of Pr[event | a] and an upper bound of Pr[event | b]."""
     a, b = counts[[event.a, event.b]][:, event.answers].sum(axis=1)
     low, high = _lower(np.array([a]), draws, _POWER_ALPHA), _upper(np.array([b]), draws, _POWER_ALPHA)
@@ -241,6 +242,6 @@ def binomial_power(shares: tuple[float, float], claim: float, draws: int, level:
         ends = binom.ppf([1e-12, 1.0 - 1e-12], draws, share)
         ranges.append(np.arange(ends[0], ends[1] + 1.0))
     lows, highs = _lower(ranges[0], draws, level), _upper(ranges[1], draws, level)
-    found = np.searchsorted(highs, lows * np.exp(-claim))  # so many values of the second count are low enough
+    low_enough = np.searchsorted(highs, lows * np.exp(-claim))  # how many values of the second count are
     below = np.append(0.0, binom.cdf(ranges[1], draws, shares[1]))
-    return float(min(1.0, (binom.pmf(ranges[0], draws, shares[0]) * below[found]).sum()))
+    return float(min(1.0, (binom.pmf(ranges[0], draws, shares[0]) * below[low_enough]).sum()))

@@ -43,11 +43,11 @@ class Rate(NamedTuple):
         return self.hits < _NO_CHANCE * self.draws
 
     def most(self, draws: int, tries: int = 1) -> int:
-        """Return how many hits of so many draws are still chance, for the largest of some tries."""
+        """Return the largest number of hits that chance explains, for the best of some tries."""
         return int(binom.isf(ALPHA / 2.0 / tries, draws, self.limit))
 
     def power(self, share: float, draws: int, tries: int = 1) -> float:
-        """Return how often it is found that a share of the draws are hits for another reason.
+        """Return the power to detect that a share of the draws are hits for another reason.
 
         Examples
         --------

@@ -20,13 +20,13 @@ _LARGEST_CHANCE: Final = 1e-9  # that rounding changes the answer to a word: onc
 _WORDS: Final = 5  # of which the worst counts; the first is the centroid
 _PER_WORD: Final = 400  # noisy points of each
 _MOVES: Final = (1e-2, 1e-3, 1e-4)  # of the size of a point; the first that changes few answers is used
-_FEW: Final = 0.1
+_FEW: Final = 0.1  # of the answers may change; otherwise the next, shorter move is tried
 _BLOCK: Final = 500  # points at a time: 135 MB of distances to the default vocabulary
 
-Table = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
-def nearest_rows(rows: Table, points: Table) -> NDArray[np.int64]:
+def nearest_rows(rows: Floats, points: Floats) -> NDArray[np.int64]:
     """Return the nearest row of each point, and the lowest of equals, by differences in float64.
 
     A product finds the rows that may be the nearest; their distances come from the differences themselves.
@@ -52,7 +52,7 @@ def nearest_rows(rows: Table, points: Table) -> NDArray[np.int64]:
     return answers
 
 
-def finite_precision(rows: Table, points: Table) -> float:
+def finite_precision(rows: Floats, points: Floats) -> float:
     """Return about how often rounding changes which row is the nearest.
 
     Two roundings count. A noisy point v is off by up to 2⁻⁵²·‖v‖. A squared distance d² is off by up to
@@ -82,7 +82,7 @@ def finite_precision(rows: Table, points: Table) -> float:
     return min(1.0, _NEAR / max(near, 1.0))
 
 
-def moved_answers(answer: Callable[[Table], NDArray[np.int64]], points: Table, longest: float) -> float:
+def moved_answers(answer: Callable[[Floats], NDArray[np.int64]], points: Floats, longest: float) -> float:
     """Return about how often rounding changes an answer that is not the nearest row.
 
     All points are moved in random directions by a small part of their size, and it is counted how many
@@ -167,13 +167,13 @@ def _of_other_answers(mechanism: Any, word: int, stream: Stream, longest: float)
     seen = channel.observe(np.full(_PER_WORD, word), stream)  # beside the points there may be coins
     coins = seen[:, dim:]
 
-    def answer(points: Table) -> NDArray[np.int64]:
+    def answer(points: Floats) -> NDArray[np.int64]:
         return np.asarray(mechanism._cleaned(channel.answers(np.hstack((points, coins)))))
 
     return moved_answers(answer, seen[:, :dim], longest)
 
 
-def _layouts(mechanism: Any, points: Table, reference: NDArray[np.int64]) -> Check:
+def _layouts(mechanism: Any, points: Floats, reference: NDArray[np.int64]) -> Check:
     wide = np.zeros((len(points), 2 * points.shape[1] + 1))
     wide[:, 1::2] = points
     layouts = {

@@ -33,11 +33,11 @@ from wordveil.randomness import RunKey, Stream
 __all__ = ["differ", "noisy_mechanism", "plain", "streams"]
 
 GROUP: Final = "streams"
-_WORDS: Final = 64
+_WORDS: Final = 64  # of the made-up vocabulary: chance makes few answers equal, and a search takes no time
 _DRAWS: Final = 50 * _WORDS  # answers per run
 _SHARED: Final = 0.1  # of the answers: how much shared noise is looked for
 _EXPONENT: Final = 0.1  # between the farthest words: all answers are nearly equally likely
-_SECONDS: Final = 60
+_SECONDS: Final = 60  # for a child process: Python starts in one or two, and a busy machine is slower
 
 # A fresh process whose clock stands still: noise that follows from the time would repeat.
 _CHILD: Final = """

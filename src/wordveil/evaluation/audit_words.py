@@ -11,9 +11,11 @@ from wordveil.randomness import RunKey
 
 __all__ = ["independence"]
 
+# Noise that one pair in a hundred shares is found with power above 0.99 (Laplace). With 50,000 draws it takes
+# two pairs in a hundred.
 _DRAWS: Final = 400_000
-_ALPHA: Final = 5e-6
-_LAGS: Final = (1, 2, 1000)
+_ALPHA: Final = 5e-6  # an audit has dozens of tests, and false alarms should be rare over many audits
+_LAGS: Final = (1, 2, 1000)  # the next word, the next but one, and one far off
 _LEAST: Final = 25.0  # expected in every cell of a table, so that χ² has its law far into its tail
 
 

@@ -23,12 +23,12 @@ __all__ = ["Calibration", "calibrate_attack", "calibrate_unchanged"]
 MakeMechanism = Callable[[float], Mechanism]
 """Makes the mechanism of a setting with that ε."""
 
-_DRAWS: Final = 2000
+_DRAWS: Final = 2000  # a share is then within 0.022, as a binomial share of one half is
 _ROUGH: Final = 8  # one draw in eight finds the place; near it, all of them are drawn
 # Of log ε: far outside of what any vectors need. Between these, every share is reached.
 _SMALLEST: Final = math.log(1e-6)
 _LARGEST: Final = math.log(1e12)
-_STEP: Final = math.log(4.0)
+_STEP: Final = math.log(4.0)  # from ε = 1 to the upper end in 20 steps
 _NEAR: Final = 0.06  # a little more than the usual interval of ε reaches to each side
 _TOO_SMALL: Final = "The target is too close to what every ε reaches. Hint: a larger one."
 _TOO_LARGE: Final = "The target is too close to what no ε exceeds. Hint: a smaller one."

@@ -68,8 +68,8 @@ class LabelledTexts:
             raise ParameterError("Labelled texts must have as many labels as texts.")
         _check_labels(self.name, Counter(self.labels), is_random=self.is_test is None)
         if self.is_test is not None:
-            learnt = {label for label, test in zip(self.labels, self.is_test, strict=True) if not test}
-            if len(learnt) < 2 or not any(self.is_test):
+            train_labels = {label for label, test in zip(self.labels, self.is_test, strict=True) if not test}
+            if len(train_labels) < 2 or not any(self.is_test):
                 raise FormatError(
                     f"{self.name}: there must be two labels to learn from, and a record to test on."
                 )

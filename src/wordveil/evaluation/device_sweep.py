@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 
 from wordveil.embedding import Embedding
-from wordveil.evaluation.draws import Counts, Ints, Table
+from wordveil.evaluation.draws import AdditiveDraws, Counts, Ints
 from wordveil.evaluation.grid import Grid
 from wordveil.nearest.cuda import TorchSearch, torch_library
 
-__all__ = ["DeviceTable"]
+__all__ = ["DeviceDraws"]
 
 
-class DeviceTable(Table):
-    """The table of a sweep whose points are searched for on a PyTorch device."""
+class DeviceDraws(AdditiveDraws):
+    """The draws of a sweep whose points are searched for on a PyTorch device."""
 
     def __init__(self, embedding: Embedding, grid: Grid, device: str) -> None:
         super().__init__(embedding, grid)

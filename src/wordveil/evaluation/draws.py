@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from wordveil.embedding import Embedding
 from wordveil.evaluation.grid import Grid
-from wordveil.evaluation.mechanism_draws import Counts, Floats, Ints, WordTable
+from wordveil.evaluation.mechanism_draws import BlockDraws, Counts, Floats, Ints
 from wordveil.intervals import Share, clopper_pearson
 from wordveil.mechanisms.places import first_equals, places_of
 from wordveil.metric import Metric
@@ -24,7 +24,7 @@ from wordveil.nearest import AutomaticSearch
 from wordveil.noise import draw_directions, draw_radii
 from wordveil.randomness import insecure_key
 
-__all__ = ["Counts", "Floats", "Ints", "Table"]
+__all__ = ["AdditiveDraws", "Counts", "Floats", "Ints"]
 
 # One list of candidates serves a whole block if it has at most a 20th of the vocabulary, else each word gets
 # its own. Those are used below a third of the vocabulary: gathering scattered entries is slower than
@@ -40,7 +40,7 @@ _SAMPLE_BLOCK: Final = 1 << 30  # numbers of the blocks of the sample, far above
 _SAMPLE: Final = 50_000  # draws compared with the exact search; no difference then means below 1 in 10,000
 
 
-class Table(WordTable):
+class AdditiveDraws(BlockDraws):
     """The places of the mechanism, centred, and the draws of a block of words.
 
     The mechanism answers with the first of several equal vectors, so only the first is stored here.

@@ -1,6 +1,6 @@
 """Claims about a frontier, each judged at one and the same attack."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -15,7 +15,7 @@ _ADDITIVE: Final = ("mahalanobis", "laplace")  # the mechanisms that claims are 
 _LEVEL: Final = 0.05  # of each claim, as that of the intervals
 _STATISTIC: Final = "cosine_content"
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 Rows = dict[tuple[Any, ...], Row]
 Curves = dict[tuple[Any, ...], list[Row]]
 
@@ -95,7 +95,7 @@ def _bound_at_attack(rows: Sequence[Row], attack: float) -> At | None:
     return at_attack(rows, attack) or (at_attack(rows, min(larger)) if larger else None)
 
 
-def frontier_claims(rows: list[Row], attack: float) -> list[Verdict]:
+def frontier_claims(rows: Sequence[Row], attack: float) -> list[Verdict]:
     """Return verdicts on what λ, few dimensions and maps buy, where the rows can tell."""
     curves: Curves = {}
     for row in rows:
@@ -169,7 +169,7 @@ def _verdict(
 ) -> Verdict:
     """Say whether the first is larger than the second; undecided if it could be chance.
 
-    They are the best of so many pairs, by Bonferroni.
+    They are the best of that many pairs, so the level is divided by it (Bonferroni).
     """
     from scipy.special import ndtri
 

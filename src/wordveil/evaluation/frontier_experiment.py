@@ -126,7 +126,7 @@ def frontier(
     effort = Effort(check_whole(draws, "draws", "frontier", 2), word_draws, repetitions, seed)
     measurer = Measurer(prior, labelled, classifier, tested_on, linked, cache=cache)
     probes = (*_WORD_PROBES, *(() if labelled is None else ("accuracy", "linkage")))
-    run = _Run(measurer, curves, probes, effort, tuple(attacks), watch)
+    run = _FrontierRun(measurer, curves, probes, effort, tuple(attacks), watch)
     facts = list(run.rows(_checked(attacks, epsilons)))
     undominated(facts, "cosine_content", "undominated", "constant_cosine_content")
     if labelled is not None:
@@ -146,7 +146,7 @@ def _checked(attacks: Sequence[float], epsilons: Sequence[float] | None) -> list
     return None
 
 
-class _Run:
+class _FrontierRun:
     """Every line of a frontier, measured point by point."""
 
     def __init__(
@@ -232,7 +232,9 @@ def undominated(rows: list[dict[str, Any]], key: str, mark: str, null: str = "")
         highest = max(highest, row[key])
 
 
-def _settings(run: _Run, rows: list[dict[str, Any]], epsilons: Sequence[float] | None) -> dict[str, Any]:
+def _settings(
+    run: _FrontierRun, rows: list[dict[str, Any]], epsilons: Sequence[float] | None
+) -> dict[str, Any]:
     def different(name: str) -> list[Any]:
         return list(dict.fromkeys(row[name] for row in rows if row[name] is not None))
 

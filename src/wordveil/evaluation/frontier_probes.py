@@ -11,7 +11,7 @@ from wordveil.attacker import guess_from_answers, guess_rate, word_exposures
 from wordveil.errors import ParameterError
 from wordveil.evaluation.closeness import measure_closeness
 from wordveil.evaluation.datasets import LabelledTexts
-from wordveil.evaluation.draws import Table
+from wordveil.evaluation.draws import AdditiveDraws
 from wordveil.evaluation.fixed_neighbours import by_meaning
 from wordveil.evaluation.grid import Grid
 from wordveil.evaluation.linkage import measure_linkage
@@ -122,8 +122,8 @@ def _unchanged_each(measurer: "Measurer", mechanism: Mechanism, effort: "Effort"
     ids = select_words(mechanism.embedding, measurer.words, 0).ids
     repeated = np.repeat(ids, effort.word_draws)
     answers = mechanism.perturb_ids(repeated, stream=insecure_stream(effort.seed))
-    each = (answers == repeated).reshape(len(ids), effort.word_draws).mean(axis=1)
-    return {"unchanged_each": each.tolist()}
+    shares = (answers == repeated).reshape(len(ids), effort.word_draws).mean(axis=1)
+    return {"unchanged_each": shares.tolist()}
 
 
 def _n_w(measurer: "Measurer", mechanism: Mechanism, effort: "Effort") -> Facts:
@@ -133,13 +133,13 @@ def _n_w(measurer: "Measurer", mechanism: Mechanism, effort: "Effort") -> Facts:
     if family.is_additive and epsilon is not None:
         ids = select_words(mechanism.embedding, measurer.words, 0).ids
         grid = Grid((epsilon,), (family.lams[0] or 0.0,), draws, seed=effort.seed)
-        table = Table(mechanism.embedding, grid)
+        sweep_draws = AdditiveDraws(mechanism.embedding, grid)
         blocks = (ids[start : start + _SHARED] for start in range(0, len(ids), _SHARED))
-        stays = [table.block(block, number)[0][0, 0] for number, block in enumerate(blocks)]
-        each = np.concatenate(stays) / draws
+        stays = [sweep_draws.block(block, number)[0][0, 0] for number, block in enumerate(blocks)]
+        shares = np.concatenate(stays) / draws
     else:
-        each = np.array(measurer.measure("unchanged_each", mechanism, effort)["unchanged_each"])
-    return {"n_w": 100.0 * float(each.mean()), "n_w_p95": 100.0 * float(np.quantile(each, 0.95))}
+        shares = np.array(measurer.measure("unchanged_each", mechanism, effort)["unchanged_each"])
+    return {"n_w": 100.0 * float(shares.mean()), "n_w_p95": 100.0 * float(np.quantile(shares, 0.95))}
 
 
 def _linkage(measurer: "Measurer", mechanism: Mechanism, effort: "Effort") -> Facts:

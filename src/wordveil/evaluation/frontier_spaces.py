@@ -178,8 +178,8 @@ def spread_epsilons(attack: Callable[[float], float], targets: Sequence[float]) 
 
     Examples
     --------
-    >>> found = spread_epsilons(lambda epsilon: epsilon / (1.0 + epsilon), [0.25, 0.5])
-    >>> [round(epsilon, 1) for epsilon in found]
+    >>> epsilons = spread_epsilons(lambda epsilon: epsilon / (1.0 + epsilon), [0.25, 0.5])
+    >>> [round(epsilon, 1) for epsilon in epsilons]
     [0.3, 1.0]
     """
     known: dict[float, float] = {}

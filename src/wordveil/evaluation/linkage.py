@@ -27,7 +27,7 @@ from wordveil.tokens import check_text
 
 __all__ = ["Linkage", "Success", "counts_of", "measure_linkage", "remaining_ids", "sample_texts", "weighted"]
 
-_TOP: Final = 10
+_TOP: Final = 10  # candidates that a person could still read through
 _LARGEST: Final = 20_000  # time grows with the square: about 4 s on one core for this many tweets
 _BLOCK: Final = 1 << 21  # scores at once: 17 MB of float64, and about as much for the comparisons
 _TIE: Final = 1e-12  # equal cosines differ by rounding, some 1e-15; different ones by far more than this

@@ -18,14 +18,14 @@ from wordveil.intervals import Share
 from wordveil.nearest.threads import one_thread
 from wordveil.randomness import insecure_key
 
-__all__ = ["Counts", "Floats", "Ints", "MechanismTable", "WordTable", "class_digest", "count_answers"]
+__all__ = ["BlockDraws", "Counts", "Floats", "Ints", "MechanismDraws", "class_digest", "count_answers"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Counts = NDArray[np.uint16]
 
 
-class WordTable(ABC):
+class BlockDraws(ABC):
     """Draws the words of a block at every setting of a grid."""
 
     kind: str = ""
@@ -57,7 +57,7 @@ class WordTable(ABC):
             distinct[lam, epsilon] = count_answers(answers, grid.eta)
         return stays, distinct
 
-    def disagreement(self, ids: Ints, draws: int = 25) -> Share:  # noqa: ARG002  # for tables with shortcuts
+    def disagreement(self, ids: Ints, draws: int = 25) -> Share:  # noqa: ARG002  # for draws with shortcuts
         """Return the share of draws for which the mechanism itself has a different answer."""
         return Share(0.0, 0.0, 0.0)
 
@@ -80,7 +80,7 @@ def count_answers(answers: Ints, eta: float = 0.0) -> Ints:
     return np.bincount(starts[counts / draws >= eta] // draws, minlength=words)
 
 
-class MechanismTable(WordTable):
+class MechanismDraws(BlockDraws):
     """Draws by `perturb_ids`. Every draw has noise of its own."""
 
     def __init__(self, family: Family, grid: Grid) -> None:

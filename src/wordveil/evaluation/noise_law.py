@@ -19,9 +19,9 @@ from wordveil.randomness import Stream
 
 __all__ = [
     "Drawn",
+    "Floats",
     "LawTest",
     "Root",
-    "Table",
     "covariance_of",
     "matrix_of",
     "noise_tests",
@@ -29,12 +29,12 @@ __all__ = [
     "root_of",
 ]
 
-Table = NDArray[np.float64]
-_DIRECTIONS: Final = 6
+Floats = NDArray[np.float64]
+_DIRECTIONS: Final = 6  # that noise is projected on; each costs power, by Bonferroni
 _LAGS: Final = (1, 2)  # rows that follow each other, and the next but one; half of all rows is a third
 _STRETCH: Final = 1.1  # of a variance
 _LONG: Final = 1.2  # of a length
-_CORRELATION: Final = 0.06
+_CORRELATION: Final = 0.06  # a rank correlation, for which the power is stated
 _LEAN: Final = 0.03  # more positive values than half
 _EQUAL: Final = 10  # rows that may be equal by chance in one dimension, where a row is one number
 _FLOAT32: Final = 1e-3  # of the values may be a float32; by chance it is one in millions
@@ -59,18 +59,18 @@ class LawTest(NamedTuple):
 class Drawn(NamedTuple):
     """Noise in the basis in which it was drawn: φ(w) + Z, Z, and the eigenvalues of A there."""
 
-    points: Table
-    noise: Table
-    scales: Table
+    points: Floats
+    noise: Floats
+    scales: Floats
 
 
-def covariance_of(vectors: NDArray[np.floating]) -> Table:
+def covariance_of(vectors: NDArray[np.floating]) -> Floats:
     """Return Σ: the sample covariance divided by the mean sample variance, so that its trace is m."""
     covariance = np.atleast_2d(np.cov(vectors.astype(np.float64), rowvar=False))
     return np.asarray(covariance / (np.trace(covariance) / len(covariance)))
 
 
-def matrix_of(vectors: NDArray[np.floating], lam: float) -> Table:
+def matrix_of(vectors: NDArray[np.floating], lam: float) -> Floats:
     """Return A = λΣ + (1-λ)I."""
     identity = (1.0 - lam) * np.eye(vectors.shape[1])
     return identity if lam == 0.0 else np.asarray(lam * covariance_of(vectors) + identity)
@@ -80,20 +80,20 @@ def matrix_of(vectors: NDArray[np.floating], lam: float) -> Table:
 class Root:
     """A^{1/2} and A^{-1/2}, symmetric, and the eigenvectors of A."""
 
-    half: Table
-    inverse: Table
-    axes: Table
+    half: Floats
+    inverse: Floats
+    axes: Floats
 
 
-def root_of(matrix: Table) -> Root:
+def root_of(matrix: Floats) -> Root:
     """Return the symmetric root of a matrix."""
     values, axes = np.linalg.eigh(matrix)
     return Root((axes * np.sqrt(values)) @ axes.T, (axes / np.sqrt(values)) @ axes.T, axes)
 
 
 def noise_tests(
-    noise: Table,
-    matrix: Table,
+    noise: Floats,
+    matrix: Floats,
     epsilon: float,
     stream: Stream,
     alpha: float = 1e-6,
@@ -131,14 +131,14 @@ def noise_tests(
     ]
 
 
-def _directions(dim: int) -> Table:
+def _directions(dim: int) -> Floats:
     """Return the first, the middle and the last axis of A, and three others."""
     fixed = np.eye(dim)[[0, dim // 2, dim - 1]]
     free = np.random.default_rng(99).normal(size=(_DIRECTIONS - 3, dim))
     return np.concatenate((fixed, free / np.linalg.norm(free, axis=1, keepdims=True)))
 
 
-def _radius(scaled: Table, dim: int, alpha: float) -> LawTest:
+def _radius(scaled: Floats, dim: int, alpha: float) -> LawTest:
     """ε‖A^{-1/2}z‖ is Gamma(m, 1)."""
     result = stats.kstest(scaled, stats.gamma(dim).cdf)
     seen = f"its mean is {scaled.mean() / dim:.4f} of the law's"
@@ -146,7 +146,7 @@ def _radius(scaled: Table, dim: int, alpha: float) -> LawTest:
     return LawTest("radius", float(result.pvalue), seen, "an ε that is 5% too large", power)
 
 
-def _covariance(normals: Table, alpha: float) -> LawTest:
+def _covariance(normals: Floats, alpha: float) -> LawTest:
     """All second moments of the whitened directions: those of independent coordinates of variance 1."""
     count, dim = normals.shape
     moments = normals.T @ normals
@@ -163,7 +163,7 @@ def _covariance(normals: Table, alpha: float) -> LawTest:
     return LawTest("covariance", min(1.0, pvalue), seen, mistake, power)
 
 
-def _direction(projections: Table, alpha: float) -> LawTest:
+def _direction(projections: Floats, alpha: float) -> LawTest:
     """Project onto a few directions: with the χ_m radius, that gives standard normal deviates."""
     pvalues = [float(stats.kstest(column, stats.norm.cdf).pvalue) for column in projections.T]
     law, grid = stats.norm, np.linspace(0.0, 4.0, 2000)
@@ -174,7 +174,7 @@ def _direction(projections: Table, alpha: float) -> LawTest:
     return LawTest("direction", min(1.0, _DIRECTIONS * min(pvalues)), seen, mistake, power)
 
 
-def _independence(radii: Table, projections: Table, alpha: float) -> LawTest:
+def _independence(radii: Floats, projections: Floats, alpha: float) -> LawTest:
     """Correlate the ranks of radius and direction."""
     results = [stats.spearmanr(radii, np.abs(column)) for column in projections.T]
     largest = max(abs(float(result.statistic)) for result in results)
@@ -186,7 +186,7 @@ def _independence(radii: Table, projections: Table, alpha: float) -> LawTest:
     return LawTest("independence", min(1.0, pvalue), seen, mistake, power)
 
 
-def _signs(noise: Table, alpha: float) -> LawTest:
+def _signs(noise: Floats, alpha: float) -> LawTest:
     """Each coordinate is positive half of the time."""
     count, dim = noise.shape
     law = stats.binom(count, 0.5)
@@ -199,7 +199,7 @@ def _signs(noise: Table, alpha: float) -> LawTest:
     return LawTest("signs", min(1.0, dim * float(tails.min())), seen, mistake, power)
 
 
-def _rows(noise: Table, normals: Table, radii: Table) -> LawTest:
+def _rows(noise: Floats, normals: Floats, radii: Floats) -> LawTest:
     """No two rows are equal, and rows near each other have independent directions and radii."""
     count, dim = normals.shape
     mistake = "noise that two words share"
@@ -234,12 +234,12 @@ def _float64(drawn: Drawn, epsilon: float) -> LawTest:
     return LawTest("float64", 0.0 if share > _FLOAT32 else 1.0, seen, mistake)
 
 
-def _share_of_float32(table: Table) -> float:
+def _share_of_float32(table: Floats) -> float:
     largest = np.abs(table).max(axis=1, keepdims=True)
     return float((np.abs(table - table.astype(np.float32)) <= _CLOSE * largest).mean())
 
 
-def _float32_directions(white: Table, radii: Table) -> float:
+def _float32_directions(white: Floats, radii: Floats) -> float:
     """Return the share of rows that are a float64 radius times a direction in float32.
 
     The length of such a direction is not exactly 1, so the radius is known only to some units in the last

@@ -17,6 +17,7 @@ from wordveil.evaluation.paper_statements import paper_statement
 from wordveil.evaluation.privacy_experiment import privacy_sweep
 from wordveil.evaluation.results import PaperResult, Result
 from wordveil.evaluation.settings import EPSILONS, LAMS, make_grid
+from wordveil.evaluation.sweep import Watch
 from wordveil.evaluation.utility_experiment import utility
 from wordveil.nearest.devices import DeviceName
 
@@ -26,8 +27,7 @@ _CLASSIFIERS: Final = {"sms": "bow", "tweets": "fasttext"}  # those of the paper
 _UTILITY_LAMS: Final = (0.0, 0.5, 1.0)
 _SLOW: Final = 0.2  # seconds: what takes less came from the cache, or is not worth an estimate
 
-Watch = Callable[[int, int], None]
-Run = Callable[[Watch], Result]
+RunStep = Callable[[Watch], Result]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Step:
     """
 
     name: str
-    run: Run
+    run: RunStep
     first: int = 0
     at_once: int = 1
 
@@ -69,7 +69,7 @@ class PaperRun:
     embedding : Embedding
         Public words and vectors.
     files : dict
-        The files of the SMS ("sms") and the tweets ("tweets"), as far as they are there.
+        The files of the SMS ("sms") and the tweets ("tweets"), if available.
     words, draws, repetitions
         As in `privacy_sweep` and `utility`; the paper's by default.
     workers, device, caches

@@ -28,7 +28,7 @@ __all__ = ["privacy_sweep"]
 _ANY: Final = 1.0  # in place of an ε that a mechanism does not have
 
 
-class _Part(NamedTuple):
+class _FamilyPart(NamedTuple):
     """A family of settings, its sweep, and the distance of each of its words to the nearest neighbour."""
 
     family: Family
@@ -102,7 +102,7 @@ def privacy_sweep(
             cache=folder,
             watch=lambda done, _, before=before: watch(before + done, sum(totals)),  # type: ignore[misc]
         )
-        parts.append(_Part(family, drawn, neighbour_distances(_space(family), selection.ids)))
+        parts.append(_FamilyPart(family, drawn, neighbour_distances(_space(family), selection.ids)))
     name = _space(families[0]).provenance.name or "these vectors"
     facts = [row for part in parts for row in _rows(part)]
     return PrivacyResult(name, _settings(parts, selections[0].missing), facts, _verdicts(parts))
@@ -118,7 +118,7 @@ def _grid(family: Family, draws: int, eta: float, seed: int) -> Grid:
     return Grid(epsilons, lams, draws, eta, seed)
 
 
-def _rows(part: _Part) -> Iterator[dict[str, Any]]:
+def _rows(part: _FamilyPart) -> Iterator[dict[str, Any]]:
     draws = part.sweep.grid.draws
     statistics = {
         "N_w": ("% of draws", part.sweep.n_w, (0.0, 100.0)),
@@ -139,7 +139,7 @@ def _rows(part: _Part) -> Iterator[dict[str, Any]]:
             )
 
 
-def _verdicts(parts: list[_Part]) -> list[Verdict]:
+def _verdicts(parts: list[_FamilyPart]) -> list[Verdict]:
     """Return the verdicts on the paper's claims for each family with at least two λ."""
     verdicts = []
     for part in parts:
@@ -155,7 +155,7 @@ def _verdicts(parts: list[_Part]) -> list[Verdict]:
     return verdicts
 
 
-def _settings(parts: list[_Part], missing: int) -> dict[str, Any]:
+def _settings(parts: list[_FamilyPart], missing: int) -> dict[str, Any]:
     """Return what the numbers depend on, once for all parts."""
     first = parts[0].sweep
     facts = [setting.facts() for part in parts for row in part.family.members for setting in row]

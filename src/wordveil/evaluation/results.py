@@ -107,7 +107,7 @@ class DensityResult(Result):
 
 @dataclass(frozen=True)
 class UtilityResult(Result):
-    """Scores of classifiers that learnt from private text.
+    """Scores of classifiers trained on private text.
 
     A row has the columns data, setting (its name, if it has one), vectors, mechanism, dims, lam, epsilon,
     answer, options, tested_on ("private" or "clean"), statistic (accuracy, macro_precision, macro_recall,

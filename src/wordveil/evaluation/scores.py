@@ -9,14 +9,14 @@ from wordveil.evaluation.student import finite, half_width
 
 __all__ = [
     "MACRO",
-    "Statistic",
+    "ScoreColumn",
     "baseline_scores",
     "best_constant",
     "confusion",
     "interval_of",
     "p_not_better",
+    "score_columns",
     "scores_of",
-    "statistics_of",
 ]
 
 Floats = NDArray[np.float64]
@@ -25,24 +25,24 @@ _BY_LABEL: Final = ("precision", "recall", "f1")
 _RESAMPLES: Final = 400  # puts the 95% limits at the tenth most extreme resample
 
 
-class Statistic(NamedTuple):
+class ScoreColumn(NamedTuple):
     """A score: its name, and the label that it is about, if it is about one."""
 
     name: str
     label: str | None = None
 
 
-def statistics_of(classes: tuple[str, ...]) -> list[Statistic]:
+def score_columns(classes: tuple[str, ...]) -> list[ScoreColumn]:
     """Return what the columns of `scores_of` are.
 
     Examples
     --------
-    >>> statistics_of(("ham", "spam"))[3:6]
-    [Statistic(name='macro_f1', label=None), Statistic(name='precision', label='ham'),
-     Statistic(name='precision', label='spam')]
+    >>> score_columns(("ham", "spam"))[3:6]
+    [ScoreColumn(name='macro_f1', label=None), ScoreColumn(name='precision', label='ham'),
+     ScoreColumn(name='precision', label='spam')]
     """
-    return [Statistic(name) for name in MACRO] + [
-        Statistic(name, label) for name in _BY_LABEL for label in classes
+    return [ScoreColumn(name) for name in MACRO] + [
+        ScoreColumn(name, label) for name in _BY_LABEL for label in classes
     ]
 
 

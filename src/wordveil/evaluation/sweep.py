@@ -17,10 +17,10 @@ from threadpoolctl import threadpool_limits
 
 from wordveil.embedding import Embedding
 from wordveil.errors import ParameterError
-from wordveil.evaluation.device_sweep import DeviceTable
-from wordveil.evaluation.draws import Counts, Ints, Table
+from wordveil.evaluation.device_sweep import DeviceDraws
+from wordveil.evaluation.draws import AdditiveDraws, Counts, Ints
 from wordveil.evaluation.grid import Grid
-from wordveil.evaluation.mechanism_draws import MechanismTable, WordTable
+from wordveil.evaluation.mechanism_draws import BlockDraws, MechanismDraws
 from wordveil.evaluation.privacy import Share
 from wordveil.evaluation.settings import Family
 from wordveil.evaluation.sweep_cache import load_or_draw, sweep_folder
@@ -118,8 +118,8 @@ def sweep(
     """
     if device == "auto":
         device = "cuda" if has_gpu() else "cpu"
-    table = Table(embedding, grid) if device == "cpu" else DeviceTable(embedding, grid, device)
-    return _run(table, embedding, grid, ids, workers, cache, watch)
+    block_draws = AdditiveDraws(embedding, grid) if device == "cpu" else DeviceDraws(embedding, grid, device)
+    return _run(block_draws, embedding, grid, ids, workers, cache, watch)
 
 
 def sweep_family(
@@ -139,17 +139,17 @@ def sweep_family(
     embedding = family.first.mechanism.embedding
     if family.is_additive:
         return sweep(embedding, grid, ids, workers=workers, device=device, cache=cache, watch=watch)
-    table = MechanismTable(family, grid)
-    return _run(table, embedding, grid, ids, workers, cache if table.can_be_kept else None, watch)
+    block_draws = MechanismDraws(family, grid)
+    return _run(block_draws, embedding, grid, ids, workers, cache if block_draws.can_be_kept else None, watch)
 
 
 def block_count(words: int) -> int:
     """Return how many blocks a sweep over that many words has."""
-    return max(1, words // _block_size(words, WordTable.largest_block))
+    return max(1, words // _block_size(words, BlockDraws.largest_block))
 
 
 def _run(
-    table: WordTable,
+    block_draws: BlockDraws,
     embedding: Embedding,
     grid: Grid,
     ids: Ints | None,
@@ -160,23 +160,25 @@ def _run(
     word_ids = np.arange(len(embedding)) if ids is None else np.asarray(ids, dtype=np.int64)
     if not len(word_ids) or word_ids.min() < 0 or word_ids.max() >= len(embedding):
         raise ParameterError("The words of a sweep must be some of the vocabulary.")
-    order, block = _blocks(len(word_ids), grid.seed, table.largest_block)
+    order, block = _blocks(len(word_ids), grid.seed, block_draws.largest_block)
     members = [order[block[order] == number] for number in range(int(block.max()) + 1)]
-    folder = None if cache is None else sweep_folder(cache, embedding, grid, word_ids, table.kind)
+    folder = None if cache is None else sweep_folder(cache, embedding, grid, word_ids, block_draws.kind)
     shape = len(grid.lams), len(grid.epsilons), len(word_ids)
     stays, distinct = np.zeros(shape, np.uint16), np.zeros(shape, np.uint16)
 
     def block_counts(number: int) -> tuple[Counts, Counts]:
         words = word_ids[members[number]]
         file = None if folder is None else folder / f"{number:05d}.npy"
-        return load_or_draw(file, (*shape[:2], len(words)), grid.draws, lambda: table.block(words, number))
+        return load_or_draw(
+            file, (*shape[:2], len(words)), grid.draws, lambda: block_draws.block(words, number)
+        )
 
     # An exception here, such as that of Ctrl-C, waits for the blocks in progress, which are then kept.
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(table.threads(workers)) as pool:
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(block_draws.threads(workers)) as pool:
         for number, counts in enumerate(pool.map(block_counts, range(len(members)))):
             stays[:, :, members[number]], distinct[:, :, members[number]] = counts
             watch(number + 1, len(members))
-    return Sweep(grid, embedding.dim, word_ids, block, stays, distinct, table.disagreement(word_ids))
+    return Sweep(grid, embedding.dim, word_ids, block, stays, distinct, block_draws.disagreement(word_ids))
 
 
 def _block_size(count: int, largest: int) -> int:

@@ -27,7 +27,7 @@ from wordveil.prior import Prior, default_prior
 __all__ = ["tune"]
 
 _FIRST_DRAWS: Final = 160  # S is then within 0.07; common draws make differences between settings smaller
-_LATER_DRAWS: Final = 1000
+_LATER_DRAWS: Final = 1000  # S is then within 0.03: enough to order the settings that are left
 _FIRST_TEXTS: Final = 1500  # texts of a first look
 _WATCHED: Final = 1000  # steps of the progress
 _SHOWN: Final = ("attack", "content", "answers", "watched", "exponent", "unchanged", "closeness_content")
@@ -66,7 +66,7 @@ def tune(
 
     Every space, mechanism, λ and answer is tried at several ε with few draws; the best are measured again
     with more, λ is refined between the values of the grid, and for the last few, ε is moved to the limits.
-    That ε is then measured once more with other draws than those that chose it, and moved back if these
+    That ε is then measured again, with draws other than those that chose it, and moved back if these
     exceed a limit. A constraint is satisfied if the unfavourable end of its 95% interval is within the limit.
 
     Parameters

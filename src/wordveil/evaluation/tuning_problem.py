@@ -78,7 +78,7 @@ def _exponent(facts: Mapping[str, Any], *_: object) -> Measured:
 def _accuracy(facts: Mapping[str, Any], *_: object) -> Measured:
     """Return the accuracy as a part of that on unperturbed text, of which the interval counts as well.
 
-    A frequent label is right often, so a classifier that has learnt nothing can have a large part.
+    A frequent label is right often, so even a useless classifier can reach a large part.
     """
     unperturbed = facts["accuracy_unperturbed"]
     largest = facts["accuracy_unperturbed_high"]
@@ -105,9 +105,11 @@ def _watched(facts: Mapping[str, Any], effort: Effort, percentile: float | None)
     if percentile is None:
         return _share("watched")(facts, effort, None)
     draws = effort.word_draws
-    each = [clopper_pearson(round(share * draws), draws) for share in facts["watched_each"]]
+    intervals = [clopper_pearson(round(share * draws), draws) for share in facts["watched_each"]]
     # All watched words are drawn, so only the draws are random: those of the words at that percentile.
-    share, low, high = (float(np.quantile(column, percentile / 100.0)) for column in zip(*each, strict=True))
+    share, low, high = (
+        float(np.quantile(column, percentile / 100.0)) for column in zip(*intervals, strict=True)
+    )
     return Measured(share, low, high)
 
 

@@ -15,10 +15,10 @@ __all__ = ["Point", "Search"]
 # S at which each line is tried first: from hardly more than guessing alone to hardly protected.
 _TARGETS: Final = (0.08, 0.15, 0.25, 0.4, 0.6)
 _EXTENSION: Final = 1.6  # a line whose last ε still satisfies everything is tried further on by this factor
-_EXTENSIONS: Final = 8
+_EXTENSIONS: Final = 8  # to 43 times the last ε; a line that reaches no limit by then has none worth finding
 _STEP: Final = 1.04  # the first step of ε towards a limit; each further one is twice as long
 _CLOSE: Final = 1.01  # ε this near to a limit is near enough
-_EVALUATIONS: Final = 9
+_EVALUATIONS: Final = 9  # by judgement: steps that double reach far past any limit by then
 _NO_EFFORT: Final = Effort()
 _CONFIRMATIONS: Final = 5  # each false with 2.5%, and from the second on at an ε that is safer
 _ELASTICITY: Final = 1.5  # log ε per excess: a step back that is a little more than S needs
@@ -235,8 +235,8 @@ def rounded(epsilon: float, *, down: bool) -> float:
     """
     exponent = math.floor(math.log10(epsilon)) - 2
     scaled = epsilon / 10.0**exponent
-    whole = math.floor(scaled + 1e-9) if down else math.ceil(scaled - 1e-9)
-    return float(f"{whole}e{exponent}")
+    digits = math.floor(scaled + 1e-9) if down else math.ceil(scaled - 1e-9)
+    return float(f"{digits}e{exponent}")
 
 
 def _sorted(points: list[Point], end: End) -> list[Point]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.evaluation.datasets import LabelledTexts
-from wordveil.evaluation.scores import baseline_scores, interval_of, p_not_better, scores_of, statistics_of
+from wordveil.evaluation.scores import baseline_scores, interval_of, p_not_better, score_columns, scores_of
 from wordveil.evaluation.settings import Setting
 
 __all__ = ["Scored", "utility_rows"]
@@ -27,7 +27,7 @@ def utility_rows(data: LabelledTexts, parts: list[Scored], overlap: float | None
     """Yield one row per setting, kind of test text and statistic; the first part is unperturbed text."""
     always, guessed = baseline_scores(parts[0].matrices)
     unperturbed = scores_of(parts[0].matrices).mean(axis=0)
-    statistics = statistics_of(data.classes)
+    statistics = score_columns(data.classes)
     for setting, tested_on, matrices in parts:
         facts = dict.fromkeys(_NO_SETTING) if setting is None else setting.facts()
         scores = scores_of(matrices)

@@ -132,7 +132,7 @@ def _perturbed(
         else {"keep_in_memory": False, "cache_file_name": str(folder / f"{fingerprint}.arrow")}
     )
     private = selected.map(
-        _Perturb(perturber, chosen),
+        _PerturbBatch(perturber, chosen),
         load_from_cache_file=False,
         new_fingerprint=fingerprint,
         num_proc=num_proc,
@@ -146,7 +146,7 @@ def _perturbed(
     return private
 
 
-class _Perturb:
+class _PerturbBatch:
     """What a process does with a batch. Its pickle has no key: every process draws its own."""
 
     def __init__(self, perturber: Perturber, names: list[str]) -> None:
@@ -159,7 +159,7 @@ class _Perturb:
         }
 
 
-class _Once(_Perturb):
+class _Once(_PerturbBatch):
     """The same for a stream of batches, of which no row is perturbed twice, and none in another process."""
 
     def __init__(self, perturber: Perturber, names: list[str]) -> None:
@@ -205,7 +205,8 @@ def _private_folder(path: str | Path) -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not is_own_folder(folder):
         raise ParameterError(
-            f"The 'cache_folder' parameter of {_OWNER} must be a folder of yours alone. Hint: chmod 700."
+            f"The 'cache_folder' parameter of {_OWNER} must be a folder that only you can use. "
+            "Hint: chmod 700."
         )
     return folder
 

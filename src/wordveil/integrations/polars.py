@@ -38,10 +38,10 @@ def perturb(expression: Any, perturber: Perturber) -> Any:
     checked_perturber(perturber, "wv.polars.perturb")
     warn_if_weak(perturber, None, stacklevel=3)
     texts = pl.col(expression) if isinstance(expression, str) else expression
-    return texts.map_batches(_Perturb(perturber), return_dtype=pl.String, is_elementwise=True)
+    return texts.map_batches(_PerturbSeries(perturber), return_dtype=pl.String, is_elementwise=True)
 
 
-class _Perturb:
+class _PerturbSeries:
     """What a thread does with a batch of rows. Its pickle, as in a serialized query, has no key."""
 
     def __init__(self, perturber: Perturber) -> None:

@@ -34,8 +34,8 @@ class WordveilOperator(Operator):  # type: ignore[misc]  # Presidio has no types
     >>> engine.add_anonymizer(WordveilOperator)
     >>> perturber = wv.Perturber.from_profile("balanced")
     >>> operators = {"DEFAULT": OperatorConfig("wordveil", {"perturber": perturber})}
-    >>> found = [RecognizerResult("LOCATION", 3, 9, 1.0)]
-    >>> engine.anonymize("to Boston", found, operators).text.split()[0]
+    >>> entities = [RecognizerResult("LOCATION", 3, 9, 1.0)]
+    >>> engine.anonymize("to Boston", entities, operators).text.split()[0]
     'to'
     """
 
@@ -88,10 +88,10 @@ def perturb_around(
     --------
     >>> from presidio_analyzer import RecognizerResult
     >>> import wordveil as wv
-    >>> found = [RecognizerResult("PHONE_NUMBER", 8, 16, 1.0)]
+    >>> entities = [RecognizerResult("PHONE_NUMBER", 8, 16, 1.0)]
     >>> perturber = wv.Perturber.from_profile("balanced")
     >>> options = {"perturber": perturber, "unsafe_keep_placeholders": True}
-    >>> private = perturb_around("call me 555-0101 at noon", found, **options)
+    >>> private = perturb_around("call me 555-0101 at noon", entities, **options)
     >>> private.split()[2], len(private.split())
     ('<PHONE_NUMBER>', 5)
     """

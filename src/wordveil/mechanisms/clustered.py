@@ -18,11 +18,14 @@ from wordveil.mechanisms.placed import PlacedMechanism
 from wordveil.mechanisms.places import places_of, search_of
 from wordveil.mechanisms.regions import Regions, regions_of
 from wordveil.nearest import AutomaticSearch
+from wordveil.nearest.threads import draw_in_slices
 from wordveil.noise import eigen_noise
 from wordveil.randomness import Stream
 
 __all__ = ["Clustered"]
 
+# The shape of a region is then estimated from 132 words on average, fewer than the default vectors have
+# dimensions, and the table of log-probabilities takes 69 MB. More regions would only cost memory.
 _MOST_REGIONS: Final = 256
 _BLOCK: Final = 4096  # draws at a time: their noise takes 10 MB at 300 dimensions
 
@@ -192,8 +195,17 @@ class Clustered(PlacedMechanism):
 
     def _perturb(self, ids: Ints, stream: Stream) -> Ints:
         answers = np.empty(len(ids), np.int64)
-        for start in range(0, len(ids), _BLOCK):
-            block = slice(start, start + _BLOCK)
+
+        def draw(block: slice) -> tuple[Ints, Floats]:
             regions = self._chosen_regions(ids[block], stream)
-            answers[block] = self._answers(regions, self._noisy_points(ids[block], regions, stream))
+            return regions, self._noisy_points(ids[block], regions, stream)
+
+        def answer(block: slice, drawn: tuple[Ints, Floats]) -> None:
+            answers[block] = self._answers(*drawn)
+
+        if len(ids) > _BLOCK:
+            self._answers(
+                self.shapes.labels[:1], places_of(self.embedding)[:1]
+            )  # prepared once, not by each thread
+        draw_in_slices(len(ids), _BLOCK, draw, answer)
         return answers

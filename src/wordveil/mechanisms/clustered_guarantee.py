@@ -22,7 +22,7 @@ __all__ = ["ClusteredGuarantee", "WithinGuarantee"]
 _PAIRS: Final = 4096  # differences at a time: 10 MB at 300 dimensions
 _SAMPLE: Final = 100  # words whose distances to all others are measured, in each region's metric
 _FEW_WORDS: Final = 1000  # of which all are measured
-_RANKS: Final = (1, 10, 100)
+_RANKS: Final = (1, 10, 100)  # as in other guarantees
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

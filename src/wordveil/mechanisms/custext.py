@@ -35,20 +35,15 @@ class CusTextGuarantee(GroupGuarantee):
     ----------
     epsilon : float
         ε, for any two words of a group.
-    members : WordGroups
-        The public groups.
+    groups : array of shape (V + 1,)
+        The public group of each word.
     embedding : Embedding
         The public words and vectors.
     """
 
     epsilon: float
-    members: WordGroups = field(repr=False)
+    groups: Ints = field(repr=False)
     embedding: Embedding = field(repr=False)
-
-    @property
-    def groups(self) -> Ints:  # type: ignore[override]  # read-only there too
-        """The group of each word."""
-        return self.members.labels
 
     def _within(self, ids: Ints, others: Ints) -> Floats:
         return np.where(ids == others, 0.0, self.epsilon)
@@ -131,7 +126,7 @@ class CusText(PlacedMechanism):
     @cached_property
     def guarantee(self) -> CusTextGuarantee:
         """What is promised, in numbers and in sentences."""
-        return CusTextGuarantee(self.epsilon, self.members, self._verified)
+        return CusTextGuarantee(self.epsilon, self.members.labels, self._verified)
 
     @cached_property
     def log_table(self) -> Floats:

@@ -30,9 +30,9 @@ _PAIRS: Final = 1 << 17  # proposals per round: their numbers take a few MB
 _SLICE: Final = 1 << 13  # proposals that a thread measures at a time
 _FIRST: Final = 4  # proposals per word in the first round; twice as many in each that follows
 _PATIENCE: Final = 4  # after V/4 proposals, all weights cost no more than some more of them
-_FOREVER: Final = 1 << 60
+_FOREVER: Final = 1 << 60  # proposals: more than any run makes
 _TABLE: Final = 1 << 21  # numbers in a table of weights: 16 MB
-_UNIT: Final = 2.0**-53
+_UNIT: Final = 2.0**-53  # the unit roundoff of float64
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

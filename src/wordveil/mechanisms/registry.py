@@ -153,8 +153,8 @@ def make_mechanism(
     """
     mechanism = mechanism_class(name)
     epsilon = check_epsilon(epsilon, mechanism.__name__)
-    made = mechanism.make(embedding, epsilon, checked_options(mechanism, options), device)
-    return made if blocked is None else made.blocking(blocked)
+    unblocked = mechanism.make(embedding, epsilon, checked_options(mechanism, options), device)
+    return unblocked if blocked is None else unblocked.blocking(blocked)
 
 
 def needed_options(name: str) -> list[str]:

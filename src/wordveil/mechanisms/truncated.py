@@ -20,7 +20,7 @@ from wordveil.metric import Bracket
 
 __all__ = ["TruncatedExponential", "TruncatedGuarantee"]
 
-_LEAST_BETA = 1e-12
+_LEAST_BETA = 1e-12  # by judgement: an answer beyond γ is then practically never seen
 _MOST_BETA = 0.5  # where γ is still not negative for two words
 
 

@@ -106,11 +106,8 @@ class Vickrey(Mahalanobis):
         def answer(block: slice, drawn: tuple[NDArray[np.float64], NDArray[np.float64]]) -> None:
             answers[block] = self._chosen(*drawn)
 
-        if len(ids) <= _BLOCK:
-            everything = slice(len(ids))
-            answer(everything, draw(everything))
-            return answers
-        self._two.find(self._places[:1])  # prepared once, not by each thread
+        if len(ids) > _BLOCK:
+            self._two.find(self._places[:1])  # prepared once, not by each thread
         draw_in_slices(len(ids), _BLOCK, draw, answer)
         return answers
 

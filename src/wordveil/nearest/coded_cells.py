@@ -21,8 +21,8 @@ MOST_CODED_DIMS: Final = 64
 # is cut, which makes its bound weaker and not wrong.
 _REACH: Final = 1.2
 _MOST_ROWS: Final = 0.999
-_POINT_LIMIT: Final = 127.0
-_LARGEST: Final = 2.0**29
+_POINT_LIMIT: Final = 127.0  # of a signed byte
+_LARGEST: Final = 2.0**29  # larger sums are replaced, so that int32 can't overflow
 _PADDING: Final = 2.0**31 - 2.0**23  # larger than any limit, whatever product is added
 
 _LEAST_STEP: Final = np.float32(2.0**-60)  # keeps divisions by the step of a node of equal rows finite

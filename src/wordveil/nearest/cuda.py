@@ -21,7 +21,8 @@ _FOLD: Final = 32
 # Tensor cores need sizes that are multiples of 8 for 16-bit floats.
 _ALIGN: Final = 8
 # Points per product, if the memory is there. With the default vectors on an H200 with 16 threads the memory
-# allows some 25,000 (benchmarks/results/gpu.json); few dimensions or words would allow far more, to no use.
+# allows some 25,000 (benchmarks/results/gpu.json). Few dimensions or words would allow far more, but that is
+# no faster.
 _MOST_POINTS: Final = 65_536
 # The share of the free memory that all threads together use for scores; the other half is for candidates and
 # for other programs. A thread takes at least `_LEAST_BYTES`, and halves its batch if that is too much.

@@ -28,7 +28,7 @@ T = TypeVar("T", bound=np.floating)
 # Numbers on each side of the pairs that are compared at a time: 512 KiB in float64, so both sides stay in the
 # cache of the core.
 _PAIR_NUMBERS: Final = 1 << 16
-_ROUNDING: Final = 2.0**-52
+_ROUNDING: Final = 2.0**-52  # the spacing of float64 at 1
 _TINY: Final = 2.0**-1000  # covers what underflows
 _LARGEST_SCALE: Final = 2.0**200  # with it, no scaled norm of a point overflows
 # A request with fewer points than a block is shared between threads if it has at least this many points per

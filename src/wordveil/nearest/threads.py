@@ -144,6 +144,7 @@ def draw_in_slices(
     """Call `work(part, draw(part))` for each `size` of `count` rows, in threads (default: one per core).
 
     Only one thread draws at a time, and the parts are drawn in order, so a stream gives each its own numbers.
+    A single part is worked on by the calling thread, and `work` may use threads of its own.
 
     Examples
     --------
@@ -155,6 +156,10 @@ def draw_in_slices(
     >>> names
     ['part 0', 'part 0', 'part 1', 'part 1', 'part 2']
     """
+    if 0 < count <= size:
+        everything = slice(0, count)
+        work(everything, draw(everything))
+        return
 
     def drawn_parts() -> Iterator[tuple[slice, _Drawn]]:
         for start in range(0, count, size):

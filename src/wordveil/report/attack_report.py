@@ -136,12 +136,12 @@ def _floors(lines: dict[str, list[Attack]]) -> tuple[Level, ...]:
     return Level("without the output", usual), *others
 
 
-def _by_epsilon(found: list[Attack], family: str) -> list[Attack]:
+def _by_epsilon(attacks: list[Attack], family: str) -> list[Attack]:
     """Return one attack of a family per ε, in ascending order: on all texts, among the most candidates."""
-    found = [attack for attack in found if _family(attack.setting) == family]
-    most = max((attack.setting.get("candidates", 0) for attack in found), default=0)
+    members = [attack for attack in attacks if _family(attack.setting) == family]
+    most = max((attack.setting.get("candidates", 0) for attack in members), default=0)
     by_epsilon: dict[float, Attack] = {}
-    for attack in found:
+    for attack in members:
         setting = attack.setting
         if setting.get("candidates", 0) == most and not setting.get("words"):
             by_epsilon.setdefault(setting["epsilon"], attack)

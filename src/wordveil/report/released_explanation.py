@@ -40,7 +40,9 @@ def recompute(released: Released, embedding: Embedding, path: Path) -> Recompute
     chosen = {key: value for key, value in released.setting.items() if key in options}
     try:
         axes = embedding.project(dims) if isinstance(dims, int) and dims < embedding.dim else embedding
-        listed = BlockList.english()  # a list of somebody's own is not here, and S does not depend on it
+        listed = (
+            BlockList.english()
+        )  # the author's own list is not available here, and S does not depend on it
         blocked = listed if released.setting.get("block_list") == listed.fingerprint[:16] else None
         mechanism = make_mechanism(
             name, axes, released.setting.get("epsilon", 0.0), blocked=blocked, **chosen
@@ -62,11 +64,13 @@ def recompute(released: Released, embedding: Embedding, path: Path) -> Recompute
 def _measured_again(guess: ReleasedGuess, mechanism: Mechanism, path: Path) -> bool:
     """Measure the attacker's number of a manifest again; say whether that was possible.
 
-    Counts of somebody's own are not here, so what is guessed with them can't be measured again. How many
-    words are recognised by someone who thinks that all are equally frequent can.
+    The author's own counts are not available here, so guesses that use them can't be measured again. Guesses
+    by someone who assumes equal frequencies can.
     """
     priors = (Prior.english, Prior.by_rank, Prior.uniform)
-    known = [prior for prior in (_made(make, mechanism.embedding) for make in priors) if prior is not None]
+    known = [
+        prior for prior in (_prior_or_none(make, mechanism.embedding) for make in priors) if prior is not None
+    ]
     same = [prior for prior in known if prior.fingerprint == guess.prior_fingerprint]
     measured = measure_exposure(mechanism, same[0] if same else Prior.uniform(mechanism.embedding))
     lowest = measured.rate.success.low if same else 0.0
@@ -84,7 +88,7 @@ def _measured_again(guess: ReleasedGuess, mechanism: Mechanism, path: Path) -> b
     return bool(same)
 
 
-def _made(make: Callable[[Embedding], Prior], embedding: Embedding) -> Prior | None:
+def _prior_or_none(make: Callable[[Embedding], Prior], embedding: Embedding) -> Prior | None:
     try:
         return make(embedding)
     except WordveilError:  # the counts of English are not installed

@@ -20,11 +20,11 @@ from wordveil.watched_words import WATCHED_WORDS
 
 __all__ = ["setting_facts", "text_facts", "word_facts"]
 
-_NEIGHBOURS: Final = 5
-_BY_MEANING: Final = 10
+_NEIGHBOURS: Final = 5  # that are shown of a word
+_BY_MEANING: Final = 10  # words nearest in meaning, as in the columns of the experiments
 _WATCH_DRAWS: Final = 40  # for each watched word: its interval reaches at most 0.16 to each side
 _SPREAD_WORDS: Final = 160  # drawn by use, so that eight of them are above the 95th percentile
-_SPREAD_DRAWS: Final = 20
+_SPREAD_DRAWS: Final = 20  # of each: steps of 5%, fine enough for percentiles over words
 
 
 def setting_facts(

@@ -90,8 +90,8 @@ def _nulls(result: TuningResult, goal: str) -> tuple[Level, ...]:
     if row.get(column) is None:
         return ()
     # The goal is accuracy as a part of that on unperturbed text.
-    whole = row["accuracy_unperturbed"] if goal == "accuracy" else 1.0
-    return (Level(name, _scale(goal) * row[column] / whole),)
+    unit = row["accuracy_unperturbed"] if goal == "accuracy" else 1.0
+    return (Level(name, _scale(goal) * row[column] / unit),)
 
 
 def _line_name(row: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The report of a utility experiment: scores of classifiers that learnt from private text."""
+"""The report of a utility experiment: scores of classifiers trained on private text."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -90,7 +90,7 @@ def _summary(result: UtilityResult, rows: Sequence[Row], tested: Sequence[str]) 
     )
     levels = ", ".join(f"{name} {value}" for name, value in _levels(accuracy[0][0], decimals=2))
     return (
-        f"A classifier learnt from private text of {result.name} at {count} setting{'s'[: count > 1]} and "
+        f"A classifier was trained on private text of {result.name} at {count} setting{'s'[: count > 1]} and "
         f"{len(values_of(rows, 'epsilon'))} ε{f' ({details})' if details else ''}.",
         f"{ranges[0].upper()}{ranges[1:]}; {levels}.",
         tally(result.verdicts()),
@@ -98,7 +98,7 @@ def _summary(result: UtilityResult, rows: Sequence[Row], tested: Sequence[str]) 
 
 
 def _levels(row: Row, decimals: int = 3) -> list[tuple[str, str]]:
-    """Return the baselines that stand beside every score, as text."""
+    """Return the baselines that are shown beside every score, as text."""
     return [(name, f"{row[name]:.{decimals}f}") for name in _BASELINES if row.get(name) is not None]
 
 

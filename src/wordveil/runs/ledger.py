@@ -21,11 +21,11 @@ from wordveil.errors import ParameterError, sealed
 from wordveil.folders import checked_path, user_folder
 from wordveil.perturber import Perturber
 from wordveil.runs.ledger_file import DamagedLedgerError, LedgerFile
-from wordveil.runs.sums import Setting, readable, together
+from wordveil.runs.sums import ReleaseSetting, readable, together
 
-__all__ = ["DamagedLedgerError", "Entry", "Ledger", "Outcome", "Registration", "Release"]
+__all__ = ["DamagedLedgerError", "Entry", "Ledger", "Registration", "Release", "ReleaseOutcome"]
 
-Outcome = Literal["begun", "released", "nothing"]
+ReleaseOutcome = Literal["begun", "released", "nothing"]
 
 _KEY_BYTES: Final = 32
 _SELECT: Final = (
@@ -46,8 +46,8 @@ class Entry(NamedTuple):
     source: str
     target: str
     columns: list[str]
-    setting: Setting
-    outcome: Outcome | None
+    setting: ReleaseSetting
+    outcome: ReleaseOutcome | None
 
     @property
     def counts(self) -> bool:
@@ -70,10 +70,10 @@ class Release:
     source: str
     target: str
     columns: tuple[str, ...]
-    setting: Setting
+    setting: ReleaseSetting
 
     @staticmethod
-    def setting_of(perturber: Perturber, *, secure: bool) -> Setting:
+    def setting_of(perturber: Perturber, *, secure: bool) -> ReleaseSetting:
         """Return what the ledger needs in order to add up promises, or to see that they do not add up."""
         word = perturber.guarantee.word
         setting = perturber.mechanism.setting()
@@ -163,7 +163,7 @@ class Ledger:
                 return Registration(number, self._other_releases(database, content, number))
         return self.begin(release, again=again)
 
-    def settle(self, number: int, target: str, outcome: Outcome) -> None:
+    def settle(self, number: int, target: str, outcome: ReleaseOutcome) -> None:
         """Record the outcome of an entry; `begun` reverts a release that then failed."""
         with self._file.transaction() as database:
             database.execute(
@@ -198,7 +198,7 @@ class Ledger:
             and isinstance(columns, list)
             and all(isinstance(column, str) for column in columns)
             and readable(setting)
-            and outcome in (None, *get_args(Outcome))
+            and outcome in (None, *get_args(ReleaseOutcome))
         ):
             raise self._file.damaged(f"entry {number} is not readable")
         return Entry(number, content, begun, finished, source, target, columns, setting, outcome)

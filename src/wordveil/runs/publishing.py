@@ -7,17 +7,17 @@ from typing import Final, Literal, NamedTuple
 
 from wordveil.errors import IntegrityError, ParameterError
 from wordveil.runs.journal import Journal
-from wordveil.runs.ledger import Outcome
+from wordveil.runs.ledger import ReleaseOutcome
 from wordveil.runs.paths import Targets, file_digest, publish
 from wordveil.runs.private_files import sync_folder
 
-__all__ = ["COMPANIONS", "Counts", "publish_output", "published_before"]
+__all__ = ["COMPANIONS", "OutputSize", "publish_output", "published_before"]
 
 COMPANIONS: Final[tuple[Literal["private", "manifest"], ...]] = ("private", "manifest")
 """The files beside an output, which are published before it."""
 
 
-class Counts(NamedTuple):
+class OutputSize(NamedTuple):
     """How many rows and words an output has."""
 
     rows: int
@@ -25,7 +25,7 @@ class Counts(NamedTuple):
 
 
 def publish_output(
-    journal: Journal, targets: Targets, *, force: bool, settle: Callable[[Outcome], None]
+    journal: Journal, targets: Targets, *, force: bool, settle: Callable[[ReleaseOutcome], None]
 ) -> None:
     """Give the files their names, the output last; files that a stopped run has published already stay.
 
@@ -73,7 +73,7 @@ def _is_output(targets: Targets, complete: Path) -> bool:
     return targets.output.exists() and targets.output.samefile(complete)
 
 
-def published_before(targets: Targets, identity: Callable[[bytes], str]) -> Counts | None:
+def published_before(targets: Targets, identity: Callable[[bytes], str]) -> OutputSize | None:
     """Return the counts of a complete output of the same input and settings; None if there is none.
 
     A run that was killed after publishing, before it could report success, leaves such an output. The private
@@ -82,7 +82,7 @@ def published_before(targets: Targets, identity: Callable[[bytes], str]) -> Coun
     try:
         origin = json.loads(targets.private.read_bytes())["made_from"]
         output = json.loads(targets.manifest.read_bytes())["output"]
-        salt, counts = bytes.fromhex(origin["salt"]), Counts(int(output["rows"]), int(output["words"]))
+        salt, counts = bytes.fromhex(origin["salt"]), OutputSize(int(output["rows"]), int(output["words"]))
         is_complete = file_digest(targets.output) == output["sha256"]
         is_same = is_complete and identity(salt) == origin["identity"]
     except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wordveil.errors import PrivacyWarning
-from wordveil.runs.ledger import DamagedLedgerError, Ledger, Outcome, Registration, Release
+from wordveil.runs.ledger import DamagedLedgerError, Ledger, Registration, Release, ReleaseOutcome
 from wordveil.runs.sums import is_void, together
 
 __all__ = ["RunEntry"]
@@ -47,7 +47,7 @@ class RunEntry:
         """Use the entry of a stopped run again; write a new one if the ledger does not have it."""
         self._register(lambda ledger, release: ledger.resume(number, release, again=again))
 
-    def settle(self, outcome: Outcome) -> None:
+    def settle(self, outcome: ReleaseOutcome) -> None:
         """Record the outcome of the run, if it has an entry."""
         if self._ledger is not None and self.number is not None:
             self._ledger.settle(self.number, self._target, outcome)

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from wordveil.rounding import at_most
 
-__all__ = ["Setting", "in_words", "is_void", "readable", "together"]
+__all__ = ["ReleaseSetting", "in_words", "is_void", "readable", "together"]
 
-Setting = dict[str, Any]
+ReleaseSetting = dict[str, Any]
 """A release's mechanism, parameters and worst exponent, whether its noise was secure, and unsafe choices."""
 
 _LARGEST: Final = 1e300  # far above any real exponent, and sums of such numbers are still finite
@@ -32,7 +32,7 @@ def readable(setting: object) -> bool:
     )
 
 
-def _has_parameters(setting: Setting) -> bool:
+def _has_parameters(setting: ReleaseSetting) -> bool:
     epsilon, distance = setting.get("epsilon"), setting.get("distance")
     return (
         isinstance(setting["parameters"], dict)
@@ -42,7 +42,7 @@ def _has_parameters(setting: Setting) -> bool:
     )
 
 
-def _has_numbers(setting: Setting) -> bool:
+def _has_numbers(setting: ReleaseSetting) -> bool:
     return all(_is_number(setting.get(name)) for name in _FLAT)
 
 
@@ -50,7 +50,7 @@ def _is_number(value: object) -> bool:
     return type(value) in (int, float) and 0 <= value <= _LARGEST  # type: ignore[operator]  # it is a number here
 
 
-def in_words(setting: Setting) -> str:
+def in_words(setting: ReleaseSetting) -> str:
     """Return the mechanism and its parameters in readable form.
 
     Examples
@@ -69,7 +69,7 @@ def _shown(name: str, value: object) -> str:
     return f"{_SYMBOLS.get(name, name)} {f'{value:g}' if isinstance(value, float) else value}"
 
 
-def is_void(setting: Setting) -> str:
+def is_void(setting: ReleaseSetting) -> str:
     """Return why a release promises nothing; empty if it does promise something."""
     if setting["unsafe"]:
         return f"made unsafe choices ({', '.join(setting['unsafe'])})"
@@ -81,7 +81,7 @@ def is_void(setting: Setting) -> str:
     return "was made by a version that did not record whether its noise was secure"
 
 
-def together(now: Setting, before: list[Setting]) -> str:
+def together(now: ReleaseSetting, before: list[ReleaseSetting]) -> str:
     """Return one sentence on what several releases of the same texts promise together.
 
     Examples
@@ -112,7 +112,7 @@ def together(now: Setting, before: list[Setting]) -> str:
     return f"{promise}; their exponents add up, each by its own rule."
 
 
-def _distance(setting: Setting) -> tuple[str, str] | None:
+def _distance(setting: ReleaseSetting) -> tuple[str, str] | None:
     """Return the vectors and the distance that ε multiplies; None if the promise has no such distance."""
     if "parameters" not in setting:
         return setting["vectors"], f"lam={setting['lam']:.17g} dims={setting['dims']}"

@@ -87,7 +87,7 @@ class Table(ABC):
     Attributes
     ----------
     names : tuple of str
-        The columns of the input, as far as its beginning shows them.
+        The columns of the input that its first rows show.
     text, kept : tuple of str
         The columns that are perturbed, and those that are written as they are.
     """

@@ -17,10 +17,10 @@ from wordveil.folders import printable_name
 
 __all__ = [
     "ZIP_MAGIC",
-    "Source",
+    "OpenedFile",
     "check_ratio",
     "member_name",
-    "open_source",
+    "open_file",
     "open_zip",
     "refuse_pickle",
     "zip_stream",
@@ -38,10 +38,11 @@ _HEAD: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """An open source of bytes. `name` is for messages; `size` and `raw_size` are None if unknown.
+class OpenedFile:
+    """A file of vectors or counts, open and unpacked. `size` and `raw_size` are None if unknown.
 
-    `size` is that of the content; `raw_size`, that of the file on disk, which may be packed.
+    `name` is for messages. `size` is that of the content; `raw_size`, that of the file on disk, which may be
+    packed.
     """
 
     stream: "io.BufferedReader[Any]"
@@ -74,7 +75,7 @@ class Source:
 
 
 @contextmanager
-def open_source(path: Path, member: str | None = None) -> Iterator[Source]:
+def open_file(path: Path, member: str | None = None) -> Iterator[OpenedFile]:
     """Open `path` for reading (`-` is standard input), and unpack gzip or a member of a zip.
 
     A zip of .npy arrays (an .npz) is returned as it is, unless a member is named.
@@ -100,7 +101,7 @@ def open_source(path: Path, member: str | None = None) -> Iterator[Source]:
             packed = is_zip or magic[:2] == _GZIP_MAGIC
             if packed:
                 stream = stack.enter_context(io.BufferedReader(unpacked, _HEAD))
-            yield _checked(Source(stream, raw, name, path, size, raw_size, packed))
+            yield _checked(OpenedFile(stream, raw, name, path, size, raw_size, packed))
         except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError):
             raise FormatError(f"{path}: the compressed file is damaged or cut short.") from None
 
@@ -109,7 +110,7 @@ def _open_raw(path: Path) -> io.FileIO:
     return io.FileIO(0 if str(path) == "-" else path, closefd=str(path) != "-")
 
 
-def _checked(source: Source) -> Source:
+def _checked(source: OpenedFile) -> OpenedFile:
     if not source.head:
         raise FormatError(f"{source.name}: the file is empty.")
     refuse_pickle(source.head, source.name)

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 import numpy as np
 
-from wordveil.embedding.formats.archives import Source
+from wordveil.embedding.formats.archives import OpenedFile
 from wordveil.embedding.formats.selection import Collector, ReadOptions
 from wordveil.errors import FormatError, MissingExtraError
 
@@ -24,7 +24,7 @@ _BLOCK_WORDS: Final = 4096
 _CHUNK: Final = 1 << 20
 
 
-def read_fasttext_model(source: Source, options: ReadOptions) -> Collector:
+def read_fasttext_model(source: OpenedFile, options: ReadOptions) -> Collector:
     """Read a fastText model: the words in `options.only`, or all words of the model without such a list."""
     with source.as_file() as path:
         _check_structure(path, source.name)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from wordveil.embedding.formats.archives import Source, member_name, open_zip, zip_stream
+from wordveil.embedding.formats.archives import OpenedFile, member_name, open_zip, zip_stream
 from wordveil.embedding.formats.selection import Collector, ReadOptions
 from wordveil.errors import FormatError
 
@@ -38,7 +38,7 @@ def read_word_list(path: Path) -> list[str]:
     return words
 
 
-def read_npy(source: Source, options: ReadOptions, row_words: Path | None) -> Collector:
+def read_npy(source: OpenedFile, options: ReadOptions, row_words: Path | None) -> Collector:
     """Read a matrix and the word of each row, from `row_words` (default: NAME.words.txt beside it)."""
     word_list = row_words or _word_list_beside(source.path)
     words = read_word_list(word_list)
@@ -59,7 +59,7 @@ def _word_list_beside(path: Path) -> Path:
     return word_list
 
 
-def read_npz(source: Source, options: ReadOptions) -> Collector:
+def read_npz(source: OpenedFile, options: ReadOptions) -> Collector:
     """Read an .npz file that holds one table of numbers and one list of words."""
     with source.as_file() as path, open_zip(path) as archive:
         words: list[str] | None = None
@@ -131,7 +131,7 @@ def _read_exactly(stream: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any]
 
 
 def _take_rows(
-    source: Source,
+    source: OpenedFile,
     stream: BinaryIO,
     words: list[str],
     shape: tuple[int, ...],

@@ -4,7 +4,7 @@ import codecs
 from pathlib import Path
 from typing import Final, Literal, get_args
 
-from wordveil.embedding.formats.archives import ZIP_MAGIC, Source, open_source
+from wordveil.embedding.formats.archives import ZIP_MAGIC, OpenedFile, open_file
 from wordveil.embedding.formats.fasttext_model import MAGIC, read_fasttext_model
 from wordveil.embedding.formats.numbers import is_number
 from wordveil.embedding.formats.numpy_files import read_npy, read_npz
@@ -66,7 +66,7 @@ def read_embedding(
         raise ParameterError(f"The 'format' parameter of read_embedding must be one of {', '.join(FORMATS)}.")
     path = checked_path(path, "path", "read_embedding")
     word_list = None if row_words is None else checked_path(row_words, "row_words", "read_embedding")
-    with open_source(path, member) as source:
+    with open_file(path, member) as source:
         kind = format or detect_format(source)
         if word_list is not None and kind != "npy":
             raise ParameterError("Row words (--row-words) can only be used with an .npy file.")
@@ -77,7 +77,7 @@ def read_embedding(
     return collector.finish(provenance, public=public)
 
 
-def _read(kind: str, source: Source, options: ReadOptions, row_words: Path | None) -> Collector:
+def _read(kind: str, source: OpenedFile, options: ReadOptions, row_words: Path | None) -> Collector:
     match kind:
         case "npy":
             return read_npy(source, options, row_words)
@@ -91,7 +91,7 @@ def _read(kind: str, source: Source, options: ReadOptions, row_words: Path | Non
             return read_text(source, options, header=kind == "word2vec")
 
 
-def detect_format(source: Source) -> str:
+def detect_format(source: OpenedFile) -> str:
     """Return the format of a source, judged by its first bytes."""
     head = source.head
     if head.startswith(b"\x93NUMPY"):

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.embedding.formats.archives import Source
+from wordveil.embedding.formats.archives import OpenedFile
 from wordveil.embedding.formats.numbers import is_number, is_space, parse_numbers
 from wordveil.embedding.formats.selection import Collector, ReadOptions
 from wordveil.errors import FormatError
@@ -37,7 +37,7 @@ def parse_header(line: bytes) -> tuple[int, int] | None:
     return int(fields[0]), int(fields[1])
 
 
-def read_text(source: Source, options: ReadOptions, *, header: bool) -> Collector:
+def read_text(source: OpenedFile, options: ReadOptions, *, header: bool) -> Collector:
     """Read a text file of vectors; with `header`, its first line holds the number of words and dimensions."""
     if source.head.startswith(codecs.BOM_UTF8):
         source.stream.read(len(codecs.BOM_UTF8))
@@ -52,7 +52,7 @@ def read_text(source: Source, options: ReadOptions, *, header: bool) -> Collecto
 
 
 class _TextReader:
-    def __init__(self, source: Source, options: ReadOptions) -> None:
+    def __init__(self, source: OpenedFile, options: ReadOptions) -> None:
         self._source, self._options = source, options
         self._line = 1
         self._stated_words: int | None = None

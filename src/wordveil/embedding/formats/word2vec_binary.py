@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from wordveil.embedding.formats.archives import Source
+from wordveil.embedding.formats.archives import OpenedFile
 from wordveil.embedding.formats.selection import Collector, ReadOptions
 from wordveil.embedding.formats.text import LONGEST_HEADER, parse_header
 from wordveil.errors import FormatError
@@ -17,7 +17,7 @@ _BLOCK: Final = 4 << 20
 _LONGEST_WORD: Final = 64 << 10
 
 
-def read_word2vec_binary(source: Source, options: ReadOptions) -> Collector:
+def read_word2vec_binary(source: OpenedFile, options: ReadOptions) -> Collector:
     """Read a word2vec binary file."""
     stated_words, dim = _header(source)
     needed = stated_words if options.first is None else min(stated_words, options.first)
@@ -41,7 +41,7 @@ def read_word2vec_binary(source: Source, options: ReadOptions) -> Collector:
     return collector
 
 
-def _header(source: Source) -> tuple[int, int]:
+def _header(source: OpenedFile) -> tuple[int, int]:
     header = parse_header(source.stream.readline(LONGEST_HEADER))
     if header is None or header[1] < 1:
         raise FormatError(

@@ -27,7 +27,7 @@ def main() -> None:
         result = load_result(path)
         claims = frontier_claims(result.rows(), result.settings["reference_attack"])
         path.write_text(json_lines(replace(result, claims=claims).to_dict()), encoding="utf-8")
-    tables = {name: texts_table(read(f"frontier-{name}")) for name in ("sms", "tweets")}
+    tables = {name: texts_table(nearest_to(read(f"frontier-{name}"), 0.3)) for name in ("sms", "tweets")}
     write_tables(PAGE, {"words": words_table(read("frontier-glove")), **tables})
 
 

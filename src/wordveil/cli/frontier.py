@@ -34,14 +34,14 @@ DIMS: Final = (10, 15, 50)
 
 
 @dataclass(frozen=True)
-class _SpaceOptions(SpaceOptions):
+class _FrontierSpaces(SpaceOptions):
     dims: Annotated[str | None, dims_option(DIMS)] = None
 
 
 @with_option_sets
 def frontier(
     *,
-    compared: _SpaceOptions,
+    compared: _FrontierSpaces,
     attacks: Annotated[
         str,
         typer.Option(metavar="S,S,…", help="Draw each line through the ε at which S is about this."),

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 
 def seconds(act: Callable[[], object]) -> float:
@@ -10,6 +11,20 @@ def seconds(act: Callable[[], object]) -> float:
     start = time.perf_counter()
     act()
     return time.perf_counter() - start
+
+
+class Seconds(NamedTuple):
+    """How long a call takes, and how long all threads of this process were computing meanwhile."""
+
+    wall: float
+    processor: float
+
+
+def both_clocks(act: Callable[[], object]) -> Seconds:
+    """Return the wall time and the processor time of a call."""
+    processor, wall = time.process_time(), time.perf_counter()
+    act()
+    return Seconds(time.perf_counter() - wall, time.process_time() - processor)
 
 
 def memory(kind: str) -> int:

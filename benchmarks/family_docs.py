@@ -34,6 +34,10 @@ def share(value: float) -> str:
     return f"{100.0 * value:.1f}%"
 
 
+def cosine(value: Row) -> str:
+    return f"{value['share']:.2f} ({value['low']:.2f} to {value['high']:.2f})"
+
+
 def equal_table(rows: list[Row]) -> list[str]:
     names = (
         "mechanism",
@@ -42,7 +46,9 @@ def equal_table(rows: list[Row]) -> list[str]:
         "content words: cosine",
         "near",
         "stay",
-        "cosine in dense, middle, sparse places",
+        "cosine in dense places",
+        "middle",
+        "sparse",
         "rare words: stay, recognised",
         "watched words: stay, named",
         "proven, to the 10th nearest",
@@ -51,17 +57,17 @@ def equal_table(rows: list[Row]) -> list[str]:
     lines = [f"| {' | '.join(names)} |", "|" + " --- |" * len(names)]
     null = rows[0]["content"]
     nothing = ("*always one word*", "", "", f"{null['constant']:.2f}", share(null["constant_near"]))
-    lines.append(f"| {' | '.join((*nothing, *('',) * 6))} |")
+    lines.append(f"| {' | '.join((*nothing, *('',) * 8))} |")
     for row in rows:
         content, dense = row["content"], row["by_density"]
         cells = (
             row["name"],
             f"{row['setting']['epsilon']:.3g}",
             share(row["guessed"]["share"]),
-            f"{content['cosine']['share']:.2f}",
+            cosine(content["cosine"]),
             share(content["near"]["share"]),
             share(content["unchanged"]["share"]),
-            ", ".join(f"{dense[name]:.2f}" for name in ("dense", "middle", "sparse")),
+            *(cosine(dense[name]) for name in ("dense", "middle", "sparse")),
             f"{share(row['rare']['unchanged'])}, {share(row['rare']['recognised'])}",
             f"{share(row['watched']['unchanged'])}, {share(row['watched']['named'])}",
             at_most(row["proven"]["median_to_10th"]),
@@ -77,7 +83,7 @@ def texts_table(messages: list[Row], tweets: list[Row]) -> list[str]:
         "mechanism",
         "ε",
         "S",
-        "watched words named",
+        "watched words recognised",
         "SMS: accuracy",
         "linked",
         "tweets: accuracy",
@@ -107,11 +113,20 @@ def texts_table(messages: list[Row], tweets: list[Row]) -> list[str]:
 
 
 def speed_table(facts: Row) -> list[str]:
-    lines = ["| mechanism | ε | µs per word | the first time |", "| --- | --- | --- | --- |"]
+    header = "mechanism", "ε", "µs per word", "the first time", "processor time", "to mahalanobis, λ = 1"
+    lines = [line(*header), line(*["---"] * len(header))]
     for name, times in facts["microseconds"].items():
         epsilon = facts["epsilons"].get(name, facts["epsilons"]["exponential"])
-        lines.append(f"| {name} | {epsilon:.3g} | {times['again']:.1f} | {times['first']:.0f} |")
+        cells = f"{epsilon:.3g}", f"{times['again']:.1f}", f"{times['first']:.0f}"
+        lines.append(line(name, *cells, *processor_cells(times)))
     return lines
+
+
+def processor_cells(times: dict[str, float]) -> tuple[str, str]:
+    """Return the processor time, and the ratio of it; older measurements have neither."""
+    if "processor" not in times:
+        return "", ""
+    return f"{times['processor']:.1f}", f"{times['processor_to_mahalanobis']:.2f}"
 
 
 if __name__ == "__main__":

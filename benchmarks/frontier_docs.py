@@ -5,6 +5,7 @@
 A table stands between two comments with its name. Sentences are not changed: read them again afterwards.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +20,7 @@ from wordveil.rounding import at_most
 RESULTS: Final = Path("docs/experiments")
 PAGE: Final = Path("docs/frontier.md")
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 
 def main() -> None:
@@ -27,11 +28,11 @@ def main() -> None:
         result = load_result(path)
         claims = frontier_claims(result.rows(), result.settings["reference_attack"])
         path.write_text(json_lines(replace(result, claims=claims).to_dict()), encoding="utf-8")
-    tables = {name: texts_table(read(f"frontier-{name}")) for name in ("sms", "tweets")}
+    tables = {name: texts_table(nearest_to(read(f"frontier-{name}"), 0.3)) for name in ("sms", "tweets")}
     write_tables(PAGE, {"words": words_table(read("frontier-glove")), **tables})
 
 
-def read(name: str) -> list[Row]:
+def read(name: str) -> list[dict[str, Any]]:
     return load_result(RESULTS / f"{name}.json").rows()
 
 
@@ -39,7 +40,7 @@ def line(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def words_table(rows: list[Row]) -> list[str]:
+def words_table(rows: Sequence[Row]) -> list[str]:
     names = dict(zip(map(id, rows), full_names(rows), strict=True))
     near = sorted(nearest_to(rows, 0.3), key=lambda row: -row["cosine_content"])
     header = "setting", "ε", "S", "cosine, content", "100 nearest", "cosine, tokens", "ε·d in meaning", "N_w"
@@ -60,7 +61,7 @@ def words_table(rows: list[Row]) -> list[str]:
     return lines
 
 
-def texts_table(rows: list[Row]) -> list[str]:
+def texts_table(rows: Sequence[Row]) -> list[str]:
     header = "setting", "ε", "S", "accuracy (95% interval)", "linked"
     lines = [line(*header), line(*["---"] * len(header)).replace(" ", "")]
     for label, row in zip(full_names(rows), rows, strict=True):

@@ -83,7 +83,7 @@ def test_a_setting_for_a_goal(vectors: str, folder: Path, capsys: pytest.Capture
 
 def test_tuning_with_texts_warns(vectors: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "texts.csv").write_text(LABELLED)
-    command = ["tune", "--min-accuracy", "0.9", "--embedding", vectors, "--lams", "0", "--answers", "nearest"]
+    command = ["tune", "--max-attack", "0.7", "--embedding", vectors, "--lams", "0", "--answers", "nearest"]
     texts = ["--data", "texts.csv", "--text", "message", "--label", "label", "--repetitions", "3"]
     assert main([*command, *texts, "--draws", "300", "--save", "tuned.toml"]) == 0
     captured = capsys.readouterr()

@@ -64,7 +64,7 @@ def test_a_map_is_compared_with_axes_at_larger_attacks_too(
     axes = [row | {"attack": attack} for row in line(cosine)[:1]]
     rows = [*axes, *line(0.3, space="all 300 dims", dims=300), *line(0.52, space="map m")]
     verdicts = {verdict.claim: verdict for verdict in frontier_claims(rows, 0.3)}
-    claim = "a map is closer than every number of principal axes at equal S (nearest answer)"
+    claim = "a map is closer than all measured numbers of axes at equal S (nearest answer)"
     if outcome is None:
         assert claim not in verdicts
         return
@@ -90,6 +90,29 @@ def test_an_attack_that_is_known_roughly_leaves_more_undecided() -> None:
     verdict = frontier_claims(rows(0.05), 0.3)[0]
     assert verdict.outcome == "undecided"
     assert "λ = 0 has 0.550 ± 0.054" in verdict.found
+
+
+@pytest.mark.parametrize(("reach", "outcome"), [(0.001, "holds"), (0.02, "undecided")])
+def test_a_line_with_one_setting_may_be_steep(reach: float, outcome: str) -> None:
+    """A gap of 0.05 at S = 0.3: from (0.05, 0.1) to (0.3, 0.5) the slope is 1.6, so ±0.02 in S is ±0.032."""
+    rows = [line(cosine, 0.01, lam=lam)[0] for lam, cosine in ((0.0, 0.55), (1.0, 0.5))]
+    for row in rows:
+        row |= {"attack": 0.3, "attack_low": 0.3 - reach, "attack_high": 0.3 + reach}
+        row |= {"attack_alone": 0.05, "random_cosine_content": 0.1}
+    verdict = frontier_claims(rows, 0.3)[0]
+    assert verdict.outcome == outcome
+    if outcome == "undecided":
+        assert "λ = 1 has 0.500 ± 0.034" in verdict.found
+
+
+@pytest.mark.parametrize(("attack", "outcome"), [(0.3, "holds"), (0.314, "undecided")])
+def test_a_line_that_ends_elsewhere_is_known_less(attack: float, outcome: str) -> None:
+    rows = [line(cosine, 0.01, lam=lam)[0] for lam, cosine in ((0.0, 0.525), (1.0, 0.5))]
+    rows[0]["attack"], rows[1]["attack"] = attack, 0.3
+    for row in rows:
+        row |= {"attack_low": row["attack"], "attack_high": row["attack"]}
+        row |= {"attack_alone": 0.05, "random_cosine_content": 0.1}
+    assert frontier_claims(rows, 0.3)[0].outcome == outcome
 
 
 def test_the_best_of_many_needs_more_evidence() -> None:

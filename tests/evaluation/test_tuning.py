@@ -156,7 +156,9 @@ def test_a_classifier_that_has_learnt_nothing_satisfies_no_limit(small: wv.Embed
 
 
 def test_a_classifier_that_has_learnt_satisfies_a_limit(small: wv.Embedding) -> None:
-    result = tuned(small, min_accuracy=0.8, data=DATA, repetitions=3, lams=[0.0], answers=["nearest"])
+    """Of so few records that the interval of an accuracy reaches down to 0.8, none would satisfy it."""
+    data = DATA[0] * 4, DATA[1] * 4
+    result = tuned(small, min_accuracy=0.8, data=data, repetitions=3, lams=[0.0], answers=["nearest"])
     assert result.is_met
     best = result.chosen
     assert best is not None
@@ -198,7 +200,9 @@ def test_if_nothing_satisfies_it_says_how_close_the_best_came(small: wv.Embeddin
     result = tuned(small, max_attack=0.2, min_closeness=0.9)
     assert not result.is_met
     assert result.shortfall.startswith("No setting satisfies every constraint. The closest one: ")
-    assert "where 0.9 was asked for" in result.shortfall or "where 0.2 was asked for" in result.shortfall
+    assert any(
+        f"where {limit} was asked for" in result.shortfall for limit in ("at least 0.9", "at most 20%")
+    )
     best = result.chosen
     assert best is not None
     assert best["excess"] == min(row["excess"] for row in result.contenders) > 0.0

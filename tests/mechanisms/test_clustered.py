@@ -4,6 +4,7 @@ import json
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -237,7 +238,13 @@ def test_the_counterexample_of_the_page() -> None:
     """Noise of the word's own shape has no bound: the numbers in docs/family.md."""
     page = (Path(__file__).parents[2] / "docs" / "family.md").read_text(encoding="utf-8")
     shapes = np.array([[1.9, 0.1], [0.1, 1.9]])
-    promise = max(np.sqrt(0.1**2 / shapes[:, 0]))
-    ratio = 10.0 / np.sqrt(0.1) - 10.0 / np.sqrt(1.9)
+    first, second, seen = np.array([0.0, 0.0]), np.array([0.0, 0.1]), np.array([10.0, 0.0])
+
+    def distance(shape: Any, difference: Any) -> float:
+        return float(np.sqrt((difference**2 / shape).sum()))
+
+    promise = max(distance(shape, second - first) for shape in shapes)
+    ratio = distance(shapes[1], seen - second) - distance(shapes[0], seen - first)
+    assert "0.1 along the second axis" in page
     assert f"would be an exponent of {promise:.2f}" in " ".join(page.split())
     assert f"the log-ratio is {ratio:.1f}" in page

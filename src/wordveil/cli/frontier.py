@@ -1,5 +1,6 @@
 """`wordveil frontier`: what λ, spaces, mechanisms and answers buy at equal attack."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -20,6 +21,7 @@ from wordveil.cli.spaces import (
     LabelledOptions,
     SpaceOptions,
     common_arguments,
+    dims_option,
     parse_shares,
 )
 from wordveil.evaluation.frontier_cache import user_facts
@@ -31,10 +33,15 @@ __all__ = ["frontier"]
 DIMS: Final = (10, 15, 50)
 
 
+@dataclass(frozen=True)
+class _FrontierSpaces(SpaceOptions):
+    dims: Annotated[str | None, dims_option(DIMS)] = None
+
+
 @with_option_sets
 def frontier(
     *,
-    compared: SpaceOptions,
+    compared: _FrontierSpaces,
     attacks: Annotated[
         str,
         typer.Option(metavar="S,S,…", help="Draw each line through the ε at which S is about this."),

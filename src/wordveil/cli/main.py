@@ -1,7 +1,7 @@
 """The command line: errors are one line on standard error, and the exit code says whose fault they are.
 
 0 is success, 1 the environment (disk, permission, a missing extra), 2 bad input and bad usage, 3 a failed
-audit, 130 Ctrl-C.
+audit or a setting that `tune` did not find, 130 Ctrl-C.
 """
 
 import io

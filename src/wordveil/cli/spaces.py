@@ -17,8 +17,9 @@ from wordveil.errors import ParameterError
 from wordveil.evaluation import LabelledTexts
 from wordveil.evaluation.classifiers import ClassifierName
 from wordveil.evaluation.frontier_spaces import Space
-from wordveil.mechanisms import mechanism_class, mechanism_names
+from wordveil.mechanisms import mechanism_names
 from wordveil.mechanisms.answers import ANSWERS
+from wordveil.mechanisms.registry import needed_options
 from wordveil.prior import Prior
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "about_texts",
     "all_mechanisms",
     "common_arguments",
+    "dims_option",
     "list_answers",
     "list_spaces",
     "parse_shares",
@@ -42,9 +44,18 @@ Draws = Annotated[int, typer.Option("--draws", metavar="N", help="How many publi
 Repetitions = Annotated[int, about_texts("--repetitions", metavar="N", help="How many splits and draws.")]
 
 
+def dims_option(usual: Sequence[int]) -> Any:
+    """Return the option --dims of a command that compares these numbers of axes if it is left out."""
+    default = ",".join(map(str, usual))
+    return typer.Option(
+        metavar="K,K,…",
+        help=f"The top K principal axes of vectors, for each K; or all (default: {default},all).",
+    )
+
+
 @dataclass(frozen=True)
 class SpaceOptions:
-    """The spaces, mechanisms, λ and answers to compare."""
+    """The spaces, mechanisms, λ and answers to compare; each command says which `dims` are usual."""
 
     embedding: Annotated[
         list[str] | None,
@@ -53,13 +64,7 @@ class SpaceOptions:
             help=f"Which public vectors or map; may be repeated (default: {DEFAULT_NAME} and {MAP_NAME}).",
         ),
     ] = None
-    dims: Annotated[
-        str | None,
-        typer.Option(
-            metavar="K,K,…",
-            help="The top K principal axes of vectors, for each K; or all (default: several).",
-        ),
-    ] = None
+    dims: str | None = None
     mechanism: Annotated[
         list[str] | None,
         typer.Option(
@@ -185,12 +190,7 @@ def all_mechanisms(names: Sequence[str] | None, *, to_release: bool) -> list[str
 
 
 def _suitable(to_release: bool) -> list[str]:
-    names = mechanism_names()
-    return [
-        name
-        for name in names
-        if not (to_release and any(option.needed for option in mechanism_class(name).options))
-    ]
+    return [name for name in mechanism_names() if not (to_release and needed_options(name))]
 
 
 def list_answers(text: str) -> list[Any]:

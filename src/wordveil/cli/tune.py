@@ -24,12 +24,14 @@ from wordveil.cli.spaces import (
     SpaceOptions,
     about_texts,
     common_arguments,
+    dims_option,
 )
 from wordveil.errors import ParameterError
 from wordveil.evaluation.frontier_cache import user_facts
 from wordveil.evaluation.results import TuningResult
 from wordveil.evaluation.tuning import tune as find_setting
 from wordveil.evaluation.tuning_words import NOT_PRIVATE
+from wordveil.mechanisms.registry import needed_options
 from wordveil.report.output import check_folder
 from wordveil.report.report import make_report
 from wordveil.report.terminal import show_report
@@ -37,6 +39,7 @@ from wordveil.report.terminal import show_report
 __all__ = ["tune"]
 
 DIMS: Final = (5, 10, 15, 25, 50)
+_FAILED: Final = 3
 _goal: Final = partial(typer.Option, rich_help_panel="What the setting must satisfy")
 _share: Final = partial(_goal, metavar="SHARE")
 
@@ -44,6 +47,7 @@ _share: Final = partial(_goal, metavar="SHARE")
 @dataclass(frozen=True)
 class _SpaceOptions(SpaceOptions):
     lams: Lams = "0,0.25,0.5,0.75,1"
+    dims: Annotated[str | None, dims_option(DIMS)] = None
 
 
 @dataclass(frozen=True)
@@ -97,11 +101,11 @@ def tune(
     device: Device = "auto",
     no_cache: NoCache = False,
     as_json: Json = False,
-) -> None:
+) -> int:
     """Find the setting with the best utility under limits for privacy, or the other way round.
 
-    Constraints are judged by the unfavourable end of their 95% intervals. If it is interrupted, run the same
-    command again.
+    Constraints are judged by the unfavourable end of their 95% intervals; the exit code is 3 if no setting
+    satisfies them. If it is interrupted, run the same command again.
     """
     check_folder(out)
     _check_file(save, force=force)
@@ -124,7 +128,12 @@ def tune(
             cache=cache,
             watch=watch,
         )
-    _show(result, out, save, force=force, as_json=as_json)
+    _show(result, out, save if result.is_met else None, force=force, as_json=as_json)
+    if result.is_met:
+        return 0
+    unsaved = "" if save is None else f" {save} was not written."
+    note(f"wordveil: {result.shortfall}{unsaved} Hint: relax a limit.")
+    return _FAILED
 
 
 def _check_file(path: Path | None, *, force: bool) -> None:
@@ -142,16 +151,14 @@ def _check_file(path: Path | None, *, force: bool) -> None:
 
 
 def _show(result: TuningResult, out: Path | None, save: Path | None, *, force: bool, as_json: bool) -> None:
-    """Print and write the result; the settings file is the last thing printed."""
-    assert result.chosen is not None
+    """Print and write the result; the settings file of a setting within all limits is printed last."""
     report = make_report(result)
     paths = report.write(out) if out is not None else []
-    toml = settings_file(result)
     if save is not None:
         with atomic_write(save, force=force) as file:
             if result.is_private:
                 Path(file.name).chmod(0o600)
-            file.write(toml.encode())
+            file.write(settings_file(result).encode())
         paths.append(save)
     if result.is_private:
         note(f"wordveil: warning: {NOT_PRIVATE}")
@@ -159,15 +166,16 @@ def _show(result: TuningResult, out: Path | None, save: Path | None, *, force: b
         typer.echo(json.dumps(result.to_dict(), indent=2, ensure_ascii=False))
         return
     show_report(output(), report, paths)
-    typer.echo(toml)
+    if result.is_met:
+        typer.echo(settings_file(result))
 
 
 def settings_file(result: TuningResult) -> str:
-    """Return the settings file, which says where it comes from and what it does not satisfy."""
+    """Return the settings file, which says where it comes from, and what must be added to use it."""
     assert result.chosen is not None
     lines = [f"# chosen by wordveil tune: {constraint}" for constraint in result.problem["constraints"]]
-    if not result.is_met:
-        lines.append("# It does not satisfy every constraint.")
+    if needed := needed_options(result.chosen["mechanism"]):
+        lines.append(f"# Whoever releases text with it must add: {', '.join(needed)} = true.")
     if result.is_private:
         lines.append("# The choice depends on labelled texts: if these are private, so is this file.")
     return "\n".join([*lines, result.chosen["toml"], ""])

@@ -242,7 +242,7 @@ def _few_dims_closer(numbers: Numbers) -> tuple[str, str]:
 
 
 def _map_closer(numbers: Numbers) -> tuple[str, str]:
-    claim = f"a map is closer than every number of principal axes at equal S ({numbers['answer']} answer)"
+    claim = f"a map is closer than all measured numbers of axes at equal S ({numbers['answer']} answer)"
     return _closer(claim, numbers)
 
 

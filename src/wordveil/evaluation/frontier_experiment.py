@@ -12,7 +12,14 @@ from wordveil.evaluation.frontier_claims import frontier_claims
 from wordveil.evaluation.frontier_measures import Effort, Measurer
 from wordveil.evaluation.frontier_probes import KINDS
 from wordveil.evaluation.frontier_rings import undominated
-from wordveil.evaluation.frontier_spaces import Curve, Space, as_spaces, list_curves, spread_epsilons
+from wordveil.evaluation.frontier_spaces import (
+    Curve,
+    Space,
+    as_spaces,
+    list_curves,
+    names_of,
+    spread_epsilons,
+)
 from wordveil.evaluation.results import FrontierResult
 from wordveil.evaluation.utility_experiment import TestedOn
 from wordveil.mechanisms.answers import AnswerName
@@ -126,8 +133,7 @@ def frontier(
     if labelled is not None:
         undominated(facts, "accuracy", "undominated_accuracy", "accuracy_majority")
     settings = _settings(run, facts, epsilons)
-    vectors = dict.fromkeys(space.source or space.embedding.provenance.name for space in chosen)
-    label = " and ".join(filter(None, vectors)) or "these vectors" if labelled is None else labelled.name
+    label = names_of(chosen) if labelled is None else labelled.name
     claims = frontier_claims(facts, settings["reference_attack"])
     return FrontierResult(label, settings, facts, claims, is_private=labelled is not None)
 

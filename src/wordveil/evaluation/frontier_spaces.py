@@ -10,9 +10,10 @@ from wordveil.errors import ParameterError, check_real
 from wordveil.evaluation.settings import Setting
 from wordveil.mechanisms import Mechanism, make_mechanism, mechanism_class
 from wordveil.mechanisms.answers import ANSWERS, AnswerName
+from wordveil.mechanisms.registry import needed_options
 from wordveil.nearest.devices import DeviceName
 
-__all__ = ["Curve", "Space", "as_spaces", "list_curves", "spread_epsilons"]
+__all__ = ["Curve", "Space", "as_spaces", "list_curves", "names_of", "spread_epsilons"]
 
 # Of log ε: far outside of what any vectors need.
 _SMALLEST, _LARGEST = math.log(1e-6), math.log(1e9)
@@ -45,6 +46,20 @@ def as_spaces(spaces: Embedding | Space | Iterable[Embedding | Space], owner: st
     return chosen
 
 
+def names_of(spaces: Iterable[Space]) -> str:
+    """Return what a result over these spaces is called: the names of all their vectors.
+
+    Examples
+    --------
+    >>> import wordveil as wv
+    >>> emb = wv.load_embedding()
+    >>> names_of([Space(emb, "a"), Space(emb.project(5), "a", 5), Space(emb, "b")])
+    'a and b'
+    """
+    names = dict.fromkeys(space.source or space.embedding.provenance.name for space in spaces)
+    return " and ".join(filter(None, names)) or "these vectors"
+
+
 @dataclass(frozen=True, eq=False)
 class Curve:
     """A space, a mechanism and its options, with ε left open: a line of the frontier.
@@ -75,6 +90,8 @@ class Curve:
     def toml(self, epsilon: float) -> str:
         """Return the settings file of `wordveil perturb --config`.
 
+        An unsafe option that the mechanism needs is left out: whoever releases text has to ask for it.
+
         Examples
         --------
         >>> import wordveil as wv
@@ -94,7 +111,9 @@ class Curve:
         if self.space.dims is not None:
             lines.append(f"dims = {self.space.dims}")
         lines += ["", "[mechanism]", f"name = {_quoted(self.mechanism)}"]
-        return "\n".join(lines + [f"{name} = {_value(value)}" for name, value in self.options.items()])
+        needed = needed_options(self.mechanism)
+        options = {name: value for name, value in self.options.items() if name not in needed}
+        return "\n".join(lines + [f"{name} = {_value(value)}" for name, value in options.items()])
 
 
 def _quoted(text: str) -> str:
@@ -139,7 +158,7 @@ def list_curves(
         for name in names:
             owned = mechanism_class(name).options
             names_owned = {option.name for option in owned}
-            needed: dict[str, Any] = {option.name: True for option in owned if option.needed}
+            needed: dict[str, Any] = dict.fromkeys(needed_options(name), True)
             with_lam: list[dict[str, Any]] = [{"lam": float(lam)} for lam in lams if "lam" in names_owned]
             for options in with_lam or [{}]:
                 # An exponential or truncated mechanism chooses its answers itself.

@@ -12,7 +12,7 @@ from wordveil.evaluation.datasets import as_labelled
 from wordveil.evaluation.frontier_experiment import Data, setting_row
 from wordveil.evaluation.frontier_measures import Effort, Measurer
 from wordveil.evaluation.frontier_probes import smaller
-from wordveil.evaluation.frontier_spaces import Space, as_spaces, list_curves
+from wordveil.evaluation.frontier_spaces import Space, as_spaces, list_curves, names_of
 from wordveil.evaluation.results import TuningResult
 from wordveil.evaluation.settings import LAMS
 from wordveil.evaluation.tuning_problem import Problem, make_problem
@@ -126,7 +126,8 @@ def tune(
     # The interval of two repetitions has one degree of freedom: no accuracy would be high enough.
     check_whole(repetitions, "repetitions", "tune", 2 if min_accuracy is None else 3, 1000)
     check_classifier(classifier, "tune")
-    curves = list_curves(as_spaces(spaces, "tune"), mechanisms, sorted(set(lams)), answers, device)
+    chosen = as_spaces(spaces, "tune")
+    curves = list_curves(chosen, mechanisms, sorted(set(lams)), answers, device)
     placed = None if epsilons is None else [check_epsilon(e, "tune", "epsilons") for e in epsilons]
     measurer = Measurer(prior, labelled, classifier, tested_on, linked, pad_to, cache=cache)
     search = Search(
@@ -139,21 +140,20 @@ def tune(
         lambda share: watch(round(_WATCHED * share), _WATCHED),
     )
     contenders = search.run(curves, placed, sorted(set(lams)))
-    return _result(search, contenders)
+    return _result(search, contenders, names_of(chosen) if labelled is None else labelled.name)
 
 
-def _result(search: Search, contenders: list[Point]) -> TuningResult:
+def _result(search: Search, contenders: list[Point], name: str) -> TuningResult:
     problem, measurer = search.problem, search.measurer
     rows = [_full_row(search, point) for point in contenders]
     best = contenders[0]
     is_met = best.excess() <= 0.0
-    labelled = measurer.data
     return TuningResult(
-        labelled.name if labelled is not None else best.curve.space.source or "these vectors",
+        name,
         _settings(search, best),
         list(search.tried.values()),
         [],
-        labelled is not None,
+        measurer.data is not None,
         problem=problem.to_dict(),
         chosen=rows[0],
         runner_up=rows[1] if len(rows) > 1 else None,

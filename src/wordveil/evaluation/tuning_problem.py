@@ -231,7 +231,7 @@ def make_problem(
             continue
         option = f"{'max' if STATISTICS[name].is_privacy else 'min'}_{name}"
         if name == "exponent":
-            check_real(limit, option, "tune", "be positive", 1e-12, 1e12)
+            check_real(limit, option, "tune", "be finite and positive", 1e-12, 1e12)
         else:
             check_real(limit, option, "tune", "be in (0, 1)", 1e-9, 1.0 - 1e-9)
         if STATISTICS[name].needs_texts and not has_texts:

@@ -99,6 +99,8 @@ class Search:
         best = _sorted([*best, *self._second_look(refined, 0.75, 0.85)], "middle")
         contenders = []
         chosen = _distinct(best)[:4]
+        if len(chosen) == 1:  # λ alone varies: the next λ is the runner-up
+            chosen += [point for point in best if _lam(point) != _lam(chosen[0])][:1]
         for number, point in enumerate(chosen):
             contenders.append(self._confirmed(self._settled(point, self.last, "unfavourable")))
             self.watch(0.85 + 0.15 * (number + 1) / len(chosen))
@@ -259,6 +261,10 @@ def _distinct(points: list[Point]) -> list[Point]:
         curve = point.curve
         kinds.setdefault((id(curve.space), curve.mechanism, curve.options.get("answer")), point)
     return list(kinds.values())
+
+
+def _lam(point: Point) -> Any:
+    return point.curve.options.get("lam")
 
 
 def _other_lams(points: list[Point], lams: list[float]) -> Iterator[Point]:

@@ -84,11 +84,24 @@ def how_close(point: Point) -> str:
             continue
         end = share.high if constraint.statistic.is_privacy else share.low
         side = "upper" if constraint.statistic.is_privacy else "lower"
+        asked = limit_in_words(constraint.name, constraint.limit)
         parts.append(
             f"{constraint.statistic.label} has {share.share:.3g} there, with an interval whose {side} end is "
-            f"{end:.3g}, where {constraint.limit:g} was asked for"
+            f"{_told_apart(end, constraint.limit)}, where {asked} was asked for"
         )
     return f"No setting satisfies every constraint. The closest one: {'; '.join(parts)}."
+
+
+def _told_apart(value: float, limit: float) -> str:
+    """Return a value with at least three digits, and as many as tell it from a limit.
+
+    Examples
+    --------
+    >>> _told_apart(0.4321, 0.4), _told_apart(0.40004, 0.4)
+    ('0.432', '0.40004')
+    """
+    texts = (f"{value:.{digits}g}" for digits in range(3, 17))
+    return next((text for text in texts if float(text) != limit), f"{value:g}")
 
 
 def traded_away(problem: Problem, rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -100,9 +113,9 @@ def traded_away(problem: Problem, rows: Sequence[dict[str, Any]]) -> list[str]:
             continue
         other = min(rows, key=lambda row: row[column] if is_small else -row[column])
         gain = (best[column] - other[column]) * (1.0 if is_small else -1.0)
-        if other is not best and gain > _CLEARLY * abs(best[column]):
-            numbers = f"{form.format(other[column])}, not {form.format(best[column])}"
-            sentences.append(f"{setting_name(other)} does better on {label}: {numbers}.")
+        better, worse = form.format(other[column]), form.format(best[column])
+        if other is not best and gain > _CLEARLY * abs(best[column]) and better != worse:
+            sentences.append(f"{setting_name(other)} does better on {label}: {better}, not {worse}.")
     if best.get("linkage") is None:
         sentences.append(
             "S is about single words. Whole texts are linked to their originals more often: 'wordveil "

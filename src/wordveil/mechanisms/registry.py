@@ -33,6 +33,7 @@ __all__ = [
     "make_mechanism",
     "mechanism_class",
     "mechanism_names",
+    "needed_options",
     "parsed_options",
     "register_mechanism",
 ]
@@ -154,6 +155,17 @@ def make_mechanism(
     epsilon = check_epsilon(epsilon, mechanism.__name__)
     unblocked = mechanism.make(embedding, epsilon, checked_options(mechanism, options), device)
     return unblocked if blocked is None else unblocked.blocking(blocked)
+
+
+def needed_options(name: str) -> list[str]:
+    """Return the unsafe options that the mechanism of that name can't be made without.
+
+    Examples
+    --------
+    >>> needed_options("custext"), needed_options("laplace")
+    (['unsafe_no_uniform_guarantee'], [])
+    """
+    return [option.name for option in mechanism_class(name).options if option.needed]
 
 
 def checked_options(mechanism: type[Mechanism], options: Mapping[str, Any]) -> dict[str, Any]:

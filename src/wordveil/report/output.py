@@ -20,8 +20,11 @@ def check_folder(folder: Path | None) -> None:
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"{folder}: is not a folder. Hint: name another.")
     figure_class()
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder):
+    # The folder itself is made when there is something to write: work that fails or is stopped leaves none.
+    existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    if not existing.is_dir():
+        raise ParameterError(f"{existing}: is not a folder. Hint: name another.")
+    with tempfile.TemporaryFile(dir=existing):
         pass
 
 

@@ -47,7 +47,12 @@ def tuning_report(result: TuningResult) -> Report:
         _summary(result),
         [],
         charts,
-        [_judged(result), _contenders(result.contenders), _traded(result), _toml(result)],
+        [
+            _judged(result),
+            _contenders(result.contenders),
+            _traded(result),
+            *([_toml(result)] if result.is_met else []),
+        ],
         result.rows(),
         _settings(result),
         result.is_private,

@@ -124,6 +124,13 @@ class Float32Directions(Planted):
         return np.asarray(single / np.linalg.norm(single, axis=1, keepdims=True), dtype=np.float64)
 
 
+class Float32Normals(Planted):
+    """Rounds the normal deviates; length, radius and sum are float64, so that no number of the result is a float32."""
+
+    def directions(self, normals: Table) -> Table:
+        return super().directions(normals.astype(np.float32).astype(np.float64))
+
+
 class Float32Radii(Planted):
     def _noisy_points(self, ids: Ids, stream: wv.Stream) -> Table:
         dim = self.embedding.dim

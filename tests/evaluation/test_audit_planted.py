@@ -9,11 +9,13 @@ import re
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 
 import wordveil as wv
 from wordveil.evaluation.audit import GROUPS, audit_mechanism, factory_of
 from wordveil.mechanisms import mechanism_names
+from wordveil.profiles import load_profile
 from wordveil.runs import manifest as manifests
 from wordveil.runs.run import Run
 
@@ -39,6 +41,7 @@ NOISE: dict[str, tuple[type[wv.Mahalanobis], str, str]] = {
     "noise in float32": (noise.Float32, "noise", "float64"),
     "noisy points in float32": (noise.Float32Points, "noise", "float64"),
     "directions in float32": (noise.Float32Directions, "noise", "float64"),
+    "normal deviates in float32": (noise.Float32Normals, "noise", "float64"),
     "radii in float32": (noise.Float32Radii, "noise", "float64"),
     "noise reused for two words": (noise.Reused, "noise", "independent"),
     "noise reused, from outside": (noise.Reused, "black box", "independent"),
@@ -107,6 +110,18 @@ def test_a_mistake_in_the_noise_or_the_answer_is_found(space: wv.Embedding, mist
     kind, group, pattern = NOISE[mistake]
     dims = [2] if kind.__module__ == answers.__name__ else [1]
     assert_found(failing(kind(space, EPSILON, LAM), group, low_dims=dims), pattern)
+
+
+@pytest.mark.parametrize("profile", ["gentle", "balanced", "strong"])
+def test_float32_deviates_are_found_at_the_profiles(monkeypatch: pytest.MonkeyPatch, profile: str) -> None:
+    """What `Stream.normals` gives with dtype=np.float32, in the mechanism that is shipped."""
+    normals = wv.Stream.normals
+
+    def single(self: wv.Stream, shape: tuple[int, ...]) -> Any:
+        return normals(self, shape).astype(np.float32).astype(np.float64)
+
+    monkeypatch.setattr(wv.Stream, "normals", single)
+    assert failing(load_profile(profile).load(), "noise") == ["the noise is in float64"]
 
 
 @pytest.mark.parametrize("mistake", STREAMS)

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import wordveil as wv
+from wordveil.engines import local
+from wordveil.engines.base import perturbed_texts
 from wordveil.evaluation.audit import GROUPS, audit_mechanism, factory_of
 from wordveil.mechanisms import mechanism_names
 from wordveil.profiles import load_profile
@@ -162,6 +164,16 @@ def test_a_fixed_run_key_is_found(space: wv.Embedding, monkeypatch: pytest.Monke
     module = sys.modules["wordveil.runs.perturb_file"]
     monkeypatch.setattr(module, "checked_run_key", lambda *_: wv.insecure_key(42))
     assert_found(failing(wv.Laplace(space, EPSILON), "files"), "runs without a key")
+
+
+def test_an_ordinal_that_never_changes_is_found(space: wv.Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that numbers no chunk: equal chunks of a file share their noise."""
+
+    def perturbed(perturber: wv.Perturber, key: wv.RunKey, partition: int, ordinal: int, *texts: Any) -> Any:
+        return perturbed_texts(perturber, key, partition, 0 * ordinal, *texts)  # the mistake
+
+    monkeypatch.setattr(local, "perturbed_texts", perturbed)
+    assert_found(failing(wv.Laplace(space, EPSILON), "files"), "equal chunks")
 
 
 def test_no_law_is_tested_on_points_that_are_not_those_of_the_answers(space: wv.Embedding) -> None:

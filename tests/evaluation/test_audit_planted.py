@@ -206,7 +206,25 @@ def test_a_mechanism_with_a_block_list_passes(space: wv.Embedding, answer: Any) 
     result = audit_mechanism(mechanism, groups=["noise", "replay", "search"], key=wv.insecure_key(5))
     assert result.passed, str(result)
     exact = next(check for check in result.checks if check.name == "the search is exact")
-    assert exact.passed is (True if answer == "nearest" else None)
+    assert exact.passed
+
+
+@pytest.mark.parametrize("answer", ["likeliest", "closest"])
+@pytest.mark.parametrize(("constant", "wrong"), [("PRIOR_POWER", 0.7), ("CANDIDATES", 100)])
+def test_answers_by_other_scores_are_found(
+    space: wv.Embedding, monkeypatch: pytest.MonkeyPatch, answer: Any, constant: str, wrong: float
+) -> None:
+    monkeypatch.setattr(f"wordveil.mechanisms.answers.{constant}", wrong)
+    is_wrong = (answer, constant) != ("likeliest", "CANDIDATES")  # `likeliest` takes the best of all words
+    mechanism = wv.Laplace(space, EPSILON, answer=answer)
+    assert failing(mechanism, "search") == ["the search is exact"] * is_wrong
+
+
+@pytest.mark.parametrize("profile", ["gentle", "balanced", "strong"])
+def test_the_search_is_tested_at_the_profiles(profile: str) -> None:
+    result = audit_mechanism(load_profile(profile).load(), groups=["search"], key=wv.insecure_key(5))
+    assert result.passed, str(result)
+    assert all(check.passed for check in result.checks)
 
 
 def test_a_manifest_without_fingerprints_is_found(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from wordveil.attacker import word_blocks
 from wordveil.evaluation.attacks_result import Attack
 from wordveil.evaluation.linkage import counts_of, remaining_ids, weighted
-from wordveil.intervals import mean_share
+from wordveil.intervals import chernoff_share
 from wordveil.mechanisms import Channel, Mechanism
 from wordveil.perturber import Perturber
 from wordveil.policy import UNKNOWN
@@ -169,7 +169,7 @@ def ranked(
         Attack(
             "linkage",
             f"{name}, {title}",
-            mean_share(np.clip(top - better, 0, same) / same),
+            chernoff_share(float(np.mean(np.clip(top - better, 0, same) / same)), len(right)),
             min(1.0, top / count),
             len(right),
             dict(setting),
@@ -184,7 +184,7 @@ def ranked(
             Attack(
                 "linkage",
                 f"{name}, mean reciprocal rank",
-                mean_share(reciprocal),
+                chernoff_share(float(reciprocal.mean()), len(right)),
                 null,
                 len(right),
                 dict(setting),

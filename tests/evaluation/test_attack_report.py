@@ -8,6 +8,7 @@ import pytest
 import wordveil as wv
 from wordveil.cli.main import main
 from wordveil.evaluation.attacks import attack
+from wordveil.report.output import check_folder
 from wordveil.report.report import make_report
 
 from .attacked_texts import TEXTS
@@ -106,3 +107,11 @@ def test_a_table_without_a_named_column_is_asked_for_its_texts(
     file.write_text("a,b\nhot tea,ice\n", encoding="utf-8")
     assert main(["attack", str(file), "--epsilon", "6", "--dims", "5", "--only", "linkage"]) == 2
     assert "which column has the texts" in capsys.readouterr().err
+
+
+def test_work_that_is_stopped_leaves_no_folder(tmp_path: Path) -> None:
+    check_folder(tmp_path / "a" / "out")
+    assert [*tmp_path.iterdir()] == []
+    (tmp_path / "b").mkdir()
+    check_folder(tmp_path / "b")
+    assert [*tmp_path.iterdir()] == [tmp_path / "b"]

@@ -156,7 +156,7 @@ def test_rounding_is_estimated_for_every_answer(answer: Any, space: wv.Embedding
     result = audit_mechanism(mechanism, groups=["search"], key=wv.insecure_key(1))
     check = next(check for check in result.checks if check.name == "finite precision is negligible")
     assert check.passed
-    assert "not the δ" in check.evidence
+    assert "δ is about (1 + exp(e)) times that" in check.evidence
 
 
 def test_rounding_of_distances_counts() -> None:

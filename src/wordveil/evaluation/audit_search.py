@@ -150,7 +150,11 @@ def _candidates(mechanism: Any) -> NDArray[np.int64] | None:
 
 
 def _rounding(mechanism: Any, key: RunKey) -> Check:
-    """Return how often rounding changes an answer, at the worst of a few words."""
+    """Return how often rounding changes an answer, at the worst of a few words.
+
+    If that is η, the answers are those of the exact mechanism with probability 1 - η. So with P and P' for
+    two words with an exponent e, P̃(S) ≤ P(S) + η ≤ exp(e)·P'(S) + η ≤ exp(e)·P̃'(S) + (1 + exp(e))·η.
+    """
     words = np.linspace(-1, len(mechanism.embedding) - 1, _WORDS).astype(np.int64)
     allowed, stream = _candidates(mechanism), key.stream("audit", "rounding")
     longest = float(np.linalg.norm(mechanism._places, axis=1).max())
@@ -164,7 +168,8 @@ def _rounding(mechanism: Any, key: RunKey) -> Check:
     chance = max(chances, default=0.0)
     evidence = (
         f"about {rounded_up(chance)} is the probability that rounding changes the answer to a word, at the "
-        f"worst of {len(words)} words; it is not the δ of (ε, δ)"
+        f"worst of {len(words)} words; for two words with a claimed exponent e, "
+        "δ is about (1 + exp(e)) times that"
     )
     return Check(GROUP, "finite precision is negligible", chance < _LARGEST_CHANCE, evidence)
 

@@ -3,6 +3,7 @@
 import json
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,24 @@ __all__ = ["check_folder", "json_lines", "write_bytes"]
 
 
 def check_folder(folder: Path | None) -> None:
-    """Raise an error before the work begins if its results could not be written afterwards."""
+    """Raise an error before the work begins if its results could not be written afterwards.
+
+    A folder that does not exist is created to see that, and removed again: work that is stopped leaves none.
+    """
     if folder is None:
         return
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"{folder}: is not a folder. Hint: name another.")
     figure_class()
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder):
-        pass
+    created = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    finally:
+        for path in created:  # the innermost first
+            with suppress(OSError):  # somebody else uses it by now
+                path.rmdir()
 
 
 def write_bytes(path: Path, data: bytes, *, private: bool = False) -> Path:

@@ -27,7 +27,9 @@ def test_the_picture_and_the_page(tmp_path: Path, small: wv.Embedding) -> None:
     assert all(path.stat().st_mode & 0o077 == 0 for path in paths)
     page = (tmp_path / "out" / "attacks.html").read_text(encoding="utf-8")
     assert "not for release" in page
-    assert "easiest to recover" in page
+    assert "easiest to recover, with mahalanobis, ε = 4" in page.replace("\N{NO-BREAK SPACE}", " ")
+    assert {"surrogate, rank 1", "learned, rank 1"} <= {line.name for line in panels["linkage"].lines}
+    assert "surrogate from ε·d alone" in {line.name for line in panels["words"].lines}
     assert len(result.easiest) == 10
     one = attack(perturbers[:1], groups=["words"], draws=100)
     assert not one.is_private

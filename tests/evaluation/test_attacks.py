@@ -16,7 +16,7 @@ from wordveil.evaluation.attacks_context import (
     context_attacks,
     public_model,
 )
-from wordveil.evaluation.attacks_linkage import by_channel, observe
+from wordveil.evaluation.attacks_linkage import _groups_of, by_channel, observe
 from wordveil.evaluation.attacks_texts import release_attacks
 from wordveil.evaluation.attacks_words import _why, averaging, topic_prior, word_attacks
 from wordveil.mechanisms import mechanism_names
@@ -276,6 +276,14 @@ def test_no_attacker_gains_from_pure_noise(glove: wv.Embedding) -> None:
 def test_attacks_that_are_not_possible_are_refused(same: wv.Perturber) -> None:
     with pytest.raises(wv.ParameterError, match="None of the attacks is possible: linkage"):
         attack([same], groups=["linkage"])
+
+
+def test_groups_of_lengths_do_not_overlap() -> None:
+    lengths = np.array([9] * 5 + [17] * 4 + [3, 4, 95])
+    ranges = [(lengths[group].min(), lengths[group].max()) for group in _groups_of(lengths)]
+    assert ranges == [(9, 9), (17, 95)] or all(a[1] < b[0] for a, b in itertools.pairwise(ranges))
+    assert len(ranges) >= 2
+    assert _groups_of(np.full(9, 4)) == []
 
 
 def test_all_or_no_hits_in_few_texts_are_no_certainty() -> None:

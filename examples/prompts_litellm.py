@@ -1,7 +1,10 @@
 """Private prompts with LiteLLM, from Python and in its proxy: python examples/prompts_litellm.py."""
 
+import os
 from collections import OrderedDict
 from typing import Any
+
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else the import asks the network for prices
 
 import litellm
 from litellm.integrations.custom_guardrail import CustomGuardrail

@@ -1,8 +1,11 @@
 """Private texts with Ray Data, by batches in actors: python examples/ray_batches.py."""
 
 import csv
+import os
 from pathlib import Path
 from typing import Any
+
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # else Ray sends usage statistics
 
 import ray
 

@@ -4,8 +4,10 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
+from typing import Any
 
 __all__ = ["main"]
 
@@ -18,6 +20,7 @@ _AGAIN_SECONDS = 5.0
 def main() -> int:
     """Load the command line and run it."""
     _fill_standard_files()
+    sys.unraisablehook = _quiet_about_stops(sys.unraisablehook)
     pressed: list[float] = []
 
     def stop(*_: int | FrameType | None) -> None:
@@ -39,6 +42,16 @@ def main() -> int:
         # Only the interpreter's shutdown is left, where Ctrl-C would just print a traceback.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     return code
+
+
+def _quiet_about_stops(report: Callable[[Any], object]) -> Callable[[Any], None]:
+    """Return a hook that reports what can't be raised, but not Ctrl-C in a finalizer: it has been counted."""
+
+    def hook(unraisable: Any) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            report(unraisable)
+
+    return hook
 
 
 def _fill_standard_files() -> None:

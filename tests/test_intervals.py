@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from wordveil.intervals import Share, clopper_pearson, mean_share
+from wordveil.intervals import Share, chernoff_share, clopper_pearson, mean_share
 
 N, ALPHA, LEVEL = 4000, 1e-6, 0.95
 Values = NDArray[np.float64]
@@ -47,6 +47,22 @@ def test_the_mean_is_covered_whatever_the_law(name: str, draws: int) -> None:
     below, above = sides(mean_share, name, draws)
     assert below + above - N >= stats.binom.ppf(ALPHA, N, LEVEL)
     assert min(below, above) >= stats.binom.ppf(ALPHA, N, (1.0 + LEVEL) / 2.0)
+
+
+@pytest.mark.parametrize("draws", [20, 100, 1000])
+@pytest.mark.parametrize("name", LAWS)
+def test_chernoffs_interval_covers_the_mean_whatever_the_law(name: str, draws: int) -> None:
+    below, above = sides(lambda values: chernoff_share(float(np.mean(values)), len(values)), name, draws)
+    assert below + above - N >= stats.binom.ppf(ALPHA, N, LEVEL)
+    assert min(below, above) >= stats.binom.ppf(ALPHA, N, (1.0 + LEVEL) / 2.0)
+
+
+def test_chernoffs_interval_is_little_wider_than_that_of_coins() -> None:
+    for hits in (0, 4, 42, 75, 146, 150):
+        wide, exact = chernoff_share(hits / 150, 150), clopper_pearson(hits, 150)
+        assert wide.low <= exact.low
+        assert exact.high <= wide.high
+        assert wide.high - wide.low < 1.35 * (exact.high - exact.low)
 
 
 @pytest.mark.parametrize("name", ["rare", "rarely not", "tail"])

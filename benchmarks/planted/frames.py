@@ -109,6 +109,20 @@ MISTAKES: Final = (
         ("tests/integrations/test_dask.py::test_what_is_written_by_processes",),
     ),
     Mistake(
+        "Ray: columns that are not named stay",
+        "examples/ray_batches.py",
+        {
+            'keep="label")\n        return private[["label", "message"]]': (
+                'keep=[name for name in batch.columns if name != "message"])\n        return private'
+            ),
+        },
+        (
+            "tests/integrations/test_ray.py::"
+            "test_actors_and_consumptions_draw_different_noise_and_nothing_is_written",
+        ),
+        is_alone=True,
+    ),
+    Mistake(
         "Ray: the recipe does not materialize",
         "examples/ray_batches.py",
         {".materialize()": ""},

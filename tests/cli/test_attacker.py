@@ -174,7 +174,7 @@ def test_linkage_is_private(vectors: str, folder: Path, capsys: pytest.CaptureFi
     ("options", "message"),
     [
         (["--file", "-", "--linkage", "-"], "--file and --linkage can't both be standard input."),
-        (["--linkage", "in.csv"], "which column is to be perturbed?"),
+        (["--linkage", "in.csv"], "which column has the texts?"),
         (
             ["--linkage", "in.csv", "--text", "mesage"],
             "has no column 'mesage'. Hint: did you mean 'message'?",

@@ -68,7 +68,7 @@ def test_the_ledger(folder: Path, vectors: str, capsys: pytest.CaptureFixture[st
     [
         (["in.csv", "out.csv", "--text", "mesage"], "in.csv: has no column 'mesage'. Hint: did you mean 'message'?"),
         (["in.csv", "out.csv", "--text", "message", "--keep", "lable"], "did you mean 'label'?"),
-        (["in.csv", "out.csv"], "which column is to be perturbed? Hint: --text COLUMN"),
+        (["in.csv", "out.csv"], "which column has the texts? Hint: --text COLUMN"),
         (["absent.csv", "out.csv", "--text", "a"], "absent.csv: No such file or directory."),
         (["in.csv", "absent/out.csv", "--text", "message"], "absent: No such folder."),
         (["in.csv", "in.csv", "--text", "message"], "in.csv is the input."),

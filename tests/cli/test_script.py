@@ -9,6 +9,7 @@ import sys
 import time
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -224,12 +225,17 @@ def test_ctrl_c_while_loading(capsys: pytest.CaptureFixture[str], monkeypatch: p
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "main", interrupted)
+    seen: list[type[BaseException]] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: seen.append(unraisable.exc_type))
     usual = signal.getsignal(signal.SIGINT)
     try:
         assert wordveil_command.main() == 130
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # nothing is left that could be stopped
     finally:
         signal.signal(signal.SIGINT, usual)
+    for error in (KeyboardInterrupt, ValueError):  # in a finalizer
+        sys.unraisablehook(SimpleNamespace(exc_type=error))
+    assert seen == [ValueError]
     assert capsys.readouterr().err == "wordveil: stopped.\n"
 
 

@@ -1,7 +1,8 @@
 """Mechanisms with one mistake each in their noise; the first two are what public implementations do.
 
 `Renormalised` is the elliptical noise of one of them, from its definition: A^{1/2}X is divided by its length, so the
-radius has the law of Euclidean noise. `WrongTrace` is that of another: Σ is scaled so that its trace is 277 of 300.
+radius has the law of Euclidean noise. `WrongTrace` has the size of what was measured at another, not its formula: the
+trace of Σ is 277 of 300.
 """
 
 from typing import Any
@@ -122,6 +123,13 @@ class Float32Directions(Planted):
     def directions(self, normals: Floats) -> Floats:
         single = normals.astype(np.float32)
         return np.asarray(single / np.linalg.norm(single, axis=1, keepdims=True), dtype=np.float64)
+
+
+class Float32Normals(Planted):
+    """Rounds the normal deviates; length, radius and sum are float64, so that no number of the result is a float32."""
+
+    def directions(self, normals: Floats) -> Floats:
+        return super().directions(normals.astype(np.float32).astype(np.float64))
 
 
 class Float32Radii(Planted):

@@ -8,6 +8,7 @@ import pytest
 import wordveil as wv
 from wordveil.cli.main import main
 from wordveil.evaluation.attacks import attack
+from wordveil.report.output import check_folder
 from wordveil.report.report import make_report
 
 from .attacked_texts import TEXTS
@@ -26,7 +27,9 @@ def test_the_picture_and_the_page(tmp_path: Path, small: wv.Embedding) -> None:
     assert all(path.stat().st_mode & 0o077 == 0 for path in paths)
     page = (tmp_path / "out" / "attacks.html").read_text(encoding="utf-8")
     assert "not for release" in page
-    assert "easiest to recover" in page
+    assert "easiest to recover, with mahalanobis, ε = 4" in page.replace("\N{NO-BREAK SPACE}", " ")
+    assert {"surrogate, rank 1", "learned, rank 1"} <= {line.name for line in panels["linkage"].lines}
+    assert "surrogate from ε·d alone" in {line.name for line in panels["words"].lines}
     assert len(result.easiest) == 10
     one = attack(perturbers[:1], groups=["words"], draws=100)
     assert not one.is_private
@@ -64,3 +67,53 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "not for release" not in shown.err
     assert main(["attack", "--only", "words"]) == 2
     assert main(["attack", "--profile", "balanced", "--epsilon", "3"]) == 2
+
+
+@pytest.mark.parametrize("group", ["linkage", "attributes", "context"])
+def test_attacks_on_texts_need_a_file(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["attack", "--epsilon", "6", "--dims", "5", "--only", group]) == 2
+    assert f"--only {group} needs FILE" in capsys.readouterr().err
+
+
+def test_context_needs_texts_and_public_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "in.txt"
+    file.write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
+    small = ["attack", "--epsilon", "6", "--dims", "5", "--draws", "100", "--most", "10"]
+    assert main([*small, "--context", str(file)]) == 2
+    assert "--context needs FILE" in capsys.readouterr().err
+    assert main([*small, str(file), "--only", "context"]) == 2
+    assert "--only context needs --context" in capsys.readouterr().err
+    assert main([*small, str(file), "--json"]) == 0
+    assert "not guessed from their context" in capsys.readouterr().err
+    assert main([*small, "--most", "1"]) == 2
+    assert "--most" in capsys.readouterr().err
+
+
+def test_a_bad_line_of_counts_is_named_by_its_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, counts = tmp_path / "in.txt", tmp_path / "counts.txt"
+    file.write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
+    counts.write_text("hot tea 3\n\ncold zanzibar x\nice tea 1\n", encoding="utf-8")
+    options = ["--epsilon", "6", "--dims", "5", "--only", "context", "--context", str(counts)]
+    assert main(["attack", str(file), *options]) != 0
+    error = capsys.readouterr().err
+    assert "Line 3 of the public counts" in error
+    assert "zanzibar" not in error
+
+
+def test_a_table_without_a_named_column_is_asked_for_its_texts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "in.csv"
+    file.write_text("a,b\nhot tea,ice\n", encoding="utf-8")
+    assert main(["attack", str(file), "--epsilon", "6", "--dims", "5", "--only", "linkage"]) == 2
+    assert "which column has the texts" in capsys.readouterr().err
+
+
+def test_work_that_is_stopped_leaves_no_folder(tmp_path: Path) -> None:
+    check_folder(tmp_path / "a" / "out")
+    assert [*tmp_path.iterdir()] == []
+    (tmp_path / "b").mkdir()
+    check_folder(tmp_path / "b")
+    assert [*tmp_path.iterdir()] == [tmp_path / "b"]

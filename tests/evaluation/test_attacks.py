@@ -9,8 +9,14 @@ from numpy.typing import NDArray
 
 import wordveil as wv
 from wordveil.evaluation.attacks import Attack, Attacks, attack
-from wordveil.evaluation.attacks_context import Bigrams, _smoothed, context_attacks, public_model
-from wordveil.evaluation.attacks_linkage import by_channel, observe
+from wordveil.evaluation.attacks_context import (
+    Bigrams,
+    _smoothed,
+    _token_share,
+    context_attacks,
+    public_model,
+)
+from wordveil.evaluation.attacks_linkage import _groups_of, by_channel, observe
 from wordveil.evaluation.attacks_texts import release_attacks
 from wordveil.evaluation.attacks_words import _why, averaging, topic_prior, word_attacks
 from wordveil.mechanisms import mechanism_names
@@ -267,6 +273,34 @@ def test_no_attacker_gains_from_pure_noise(glove: wv.Embedding) -> None:
     }
     assert len(rank_1) == 6
     assert max(rank_1.values()) < 0.2
+
+
+def test_attacks_that_are_not_possible_are_refused(same: wv.Perturber) -> None:
+    with pytest.raises(wv.ParameterError, match="None of the attacks is possible: linkage"):
+        attack([same], groups=["linkage"])
+
+
+def test_groups_of_lengths_do_not_overlap() -> None:
+    lengths = np.array([9] * 5 + [17] * 4 + [3, 4, 95])
+    ranges = [(lengths[group].min(), lengths[group].max()) for group in _groups_of(lengths)]
+    assert ranges == [(9, 9), (17, 95)] or all(a[1] < b[0] for a, b in itertools.pairwise(ranges))
+    assert len(ranges) >= 2
+    assert _groups_of(np.full(9, 4)) == []
+
+
+def test_all_or_no_hits_in_few_texts_are_no_certainty() -> None:
+    lengths = np.array([3, 2, 4, 1])
+    low, high = _token_share(np.ones(10, bool), lengths).low, _token_share(np.zeros(10, bool), lengths).high
+    assert low < 0.5 < high  # 4 texts: Clopper and Pearson have 0.40 and 0.60
+
+
+def test_counts_of_a_pair_that_occurs_twice_are_added_up(small: wv.Embedding) -> None:
+    first, second, third = small.words[:3]
+    twice = public_model(small, [f"{first} {second} 1", f"{first} {third} 2", f"{first} {second} 2.5"])
+    once = public_model(small, [f"{first} {second} 3.5", f"{first} {third} 2"])
+    ids = np.arange(3)
+    np.testing.assert_allclose(twice.transitions(ids, ids), once.transitions(ids, ids))
+    np.testing.assert_allclose(twice.prior.shares, once.prior.shares)
 
 
 def test_padding_hides_the_length(small: wv.Embedding) -> None:

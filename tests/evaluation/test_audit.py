@@ -114,6 +114,8 @@ def test_a_check_without_power_is_undecided_and_fails_nothing(
     assert verdict.outcome == outcome
     assert audit.passed is passed
     is_undecided = outcome == "undecided"
+    assert str(audit).startswith("undecided: a: b" if is_undecided else ("passed" if passed else "FAILED"))
+    assert audit.to_dict()["checks"][0]["outcome"] == outcome
     assert ("too little power with this many draws" in verdict.found) == is_undecided
     assert ("1 with too little power" in audit.headline) == is_undecided
     report = make_report(audit)
@@ -154,7 +156,7 @@ def test_rounding_is_estimated_for_every_answer(answer: Any, space: wv.Embedding
     result = audit_mechanism(mechanism, groups=["search"], key=wv.insecure_key(1))
     check = next(check for check in result.checks if check.name == "finite precision is negligible")
     assert check.passed
-    assert "not the δ" in check.evidence
+    assert "δ is about (1 + exp(e)) times that" in check.evidence
 
 
 def test_rounding_of_distances_counts() -> None:

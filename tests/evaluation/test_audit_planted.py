@@ -9,11 +9,15 @@ import re
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 
 import wordveil as wv
+from wordveil.engines import local
+from wordveil.engines.base import perturbed_texts
 from wordveil.evaluation.audit import GROUPS, audit_mechanism, factory_of
 from wordveil.mechanisms import mechanism_names
+from wordveil.profiles import load_profile
 from wordveil.runs import manifest as manifests
 from wordveil.runs.run import Run
 
@@ -39,6 +43,7 @@ NOISE: dict[str, tuple[type[wv.Mahalanobis], str, str]] = {
     "noise in float32": (noise.Float32, "noise", "float64"),
     "noisy points in float32": (noise.Float32Points, "noise", "float64"),
     "directions in float32": (noise.Float32Directions, "noise", "float64"),
+    "normal deviates in float32": (noise.Float32Normals, "noise", "float64"),
     "radii in float32": (noise.Float32Radii, "noise", "float64"),
     "noise reused for two words": (noise.Reused, "noise", "independent"),
     "noise reused, from outside": (noise.Reused, "black box", "independent"),
@@ -109,6 +114,18 @@ def test_a_mistake_in_the_noise_or_the_answer_is_found(space: wv.Embedding, mist
     assert_found(failing(kind(space, EPSILON, LAM), group, low_dims=dims), pattern)
 
 
+@pytest.mark.parametrize("profile", ["gentle", "balanced", "strong"])
+def test_float32_deviates_are_found_at_the_profiles(monkeypatch: pytest.MonkeyPatch, profile: str) -> None:
+    """What `Stream.normals` gives with dtype=np.float32, in the mechanism that is shipped."""
+    normals = wv.Stream.normals
+
+    def single(self: wv.Stream, shape: tuple[int, ...]) -> Any:
+        return normals(self, shape).astype(np.float32).astype(np.float64)
+
+    monkeypatch.setattr(wv.Stream, "normals", single)
+    assert failing(load_profile(profile).load(), "noise") == ["the noise is in float64"]
+
+
 @pytest.mark.parametrize("mistake", STREAMS)
 def test_a_mistake_in_streams_or_search_is_found(space: wv.Embedding, mistake: str) -> None:
     kind, group, pattern = STREAMS[mistake]
@@ -149,6 +166,16 @@ def test_a_fixed_run_key_is_found(space: wv.Embedding, monkeypatch: pytest.Monke
     assert_found(failing(wv.Laplace(space, EPSILON), "files"), "runs without a key")
 
 
+def test_an_ordinal_that_never_changes_is_found(space: wv.Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that numbers no chunk: equal chunks of a file share their noise."""
+
+    def perturbed(perturber: wv.Perturber, key: wv.RunKey, partition: int, ordinal: int, *texts: Any) -> Any:
+        return perturbed_texts(perturber, key, partition, 0 * ordinal, *texts)  # the mistake
+
+    monkeypatch.setattr(local, "perturbed_texts", perturbed)
+    assert_found(failing(wv.Laplace(space, EPSILON), "files"), "equal chunks")
+
+
 def test_no_law_is_tested_on_points_that_are_not_those_of_the_answers(space: wv.Embedding) -> None:
     mechanism = noise.OtherNoiseInAnswers(space, EPSILON, LAM)
     result = audit_mechanism(mechanism, groups=["noise", "replay", "search"], key=wv.insecure_key(5))
@@ -179,7 +206,25 @@ def test_a_mechanism_with_a_block_list_passes(space: wv.Embedding, answer: Any) 
     result = audit_mechanism(mechanism, groups=["noise", "replay", "search"], key=wv.insecure_key(5))
     assert result.passed, str(result)
     exact = next(check for check in result.checks if check.name == "the search is exact")
-    assert exact.passed is (True if answer == "nearest" else None)
+    assert exact.passed
+
+
+@pytest.mark.parametrize("answer", ["likeliest", "closest"])
+@pytest.mark.parametrize(("constant", "wrong"), [("PRIOR_POWER", 0.7), ("CANDIDATES", 100)])
+def test_answers_by_other_scores_are_found(
+    space: wv.Embedding, monkeypatch: pytest.MonkeyPatch, answer: Any, constant: str, wrong: float
+) -> None:
+    monkeypatch.setattr(f"wordveil.mechanisms.answers.{constant}", wrong)
+    is_wrong = (answer, constant) != ("likeliest", "CANDIDATES")  # `likeliest` takes the best of all words
+    mechanism = wv.Laplace(space, EPSILON, answer=answer)
+    assert failing(mechanism, "search") == ["the search is exact"] * is_wrong
+
+
+@pytest.mark.parametrize("profile", ["gentle", "balanced", "strong"])
+def test_the_search_is_tested_at_the_profiles(profile: str) -> None:
+    result = audit_mechanism(load_profile(profile).load(), groups=["search"], key=wv.insecure_key(5))
+    assert result.passed, str(result)
+    assert all(check.passed for check in result.checks)
 
 
 def test_a_manifest_without_fingerprints_is_found(

@@ -90,7 +90,7 @@ def test_bad_input_is_one_line_without_the_text(
 @pytest.mark.parametrize(
     ("source", "chosen", "message"),
     [
-        ("in.csv", {}, "which column is to be perturbed"),
+        ("in.csv", {}, "which column has the texts"),
         ("in.csv", {"text": ["a"], "keep": ["a"]}, "can't be both perturbed and kept"),
         ("in.csv", {"text": [3]}, "must be str"),
         ("in.txt", {"text": "a"}, "plain text has no columns"),

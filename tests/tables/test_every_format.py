@@ -96,7 +96,7 @@ def test_a_column_that_is_not_there(format: Format, tmp_path: Path, same: wv.Per
         with pytest.raises(wv.WordveilError, match=message):
             wv.perturb_file(source, target, perturber=same, **chosen)  # type: ignore[arg-type]  # keyword arguments of several types
     if format.has_columns:
-        with pytest.raises(wv.ParameterError, match="which column is to be perturbed"):
+        with pytest.raises(wv.ParameterError, match="which column has the texts"):
             wv.perturb_file(source, target, perturber=same)
     assert [path.name for path in tmp_path.iterdir()] == [source.name]
 

@@ -1,6 +1,7 @@
 """`wordveil attack`: what an adversary who knows everything but the noise recovers."""
 
 import json
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Annotated
@@ -29,7 +30,7 @@ from wordveil.cli.setting import (
 from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.errors import ParameterError
-from wordveil.evaluation.attacks import GROUPS, SIZES, Bigrams, attack
+from wordveil.evaluation.attacks import GROUPS, SIZES, TEXT_GROUPS, Bigrams, attack
 from wordveil.evaluation.attacks_context import public_model
 from wordveil.mechanisms import Mechanism
 from wordveil.perturber import Perturber
@@ -83,9 +84,9 @@ def attack_settings(
             help="Public text, one per line, or lines 'word word count': which words follow each other.",
         ),
     ] = None,
-    most: Annotated[int, typer.Option(metavar="N", help="Candidates among which a text is found.")] = SIZES[
-        -1
-    ],
+    most: Annotated[
+        int, typer.Option(min=2, metavar="N", help="Candidates among which a text is found.")
+    ] = SIZES[-1],
     queries: Annotated[int, typer.Option(metavar="N", help="Texts that are traced back.")] = 500,
     draws: Annotated[int, typer.Option(metavar="N", help="Words that are drawn.")] = 1000,
     attacker: AttackerOptions,
@@ -99,6 +100,7 @@ def attack_settings(
 
     With FILE the result is about its texts, and not for release.
     """
+    groups = _groups(only, file, public_text)
     check_folder(out)
     chosen = _mechanisms(context, profile, epsilons, lams, dims, mechanisms, option, answer, embedding)
     perturbers = [Perturber(mechanism, Policy(pad_to, bag)) for mechanism in chosen]
@@ -112,7 +114,7 @@ def attack_settings(
         result = attack(
             perturbers,
             texts,
-            groups=only or GROUPS,
+            groups=groups,
             context=model,
             prior=prior if attacker.frequencies is not None else None,
             draws=draws,
@@ -128,6 +130,22 @@ def attack_settings(
     show_report(output(), report, paths)
     if result.is_private:
         note("These numbers are about your texts: private, not for release.")
+
+
+def _groups(only: list[str] | None, file: Path | None, public_text: Path | None) -> Sequence[str]:
+    """Return which groups of attacks are wanted; raise ParameterError if one can't be run."""
+    if file is None and public_text is not None:
+        raise ParameterError("--context needs FILE: it attacks texts. Hint: name a file with texts.")
+    for group in only or ():
+        if group in TEXT_GROUPS and file is None:
+            raise ParameterError(
+                f"--only {group} needs FILE: it attacks texts. Hint: name a file with texts."
+            )
+        if group == "context" and public_text is None:
+            raise ParameterError("--only context needs --context. Hint: name a file with public text.")
+    if not only and file is not None and public_text is None:
+        note("Words are not guessed from their context. Hint: --context FILE names public text for that.")
+    return only or GROUPS
 
 
 def _model(vocabulary: Embedding, path: Path | None) -> Bigrams | None:

@@ -18,9 +18,10 @@ from wordveil.perturber import Perturber
 from wordveil.prior import Prior, default_prior
 from wordveil.randomness import Stream, secure_stream
 
-__all__ = ["GROUPS", "Attack", "Attacks", "Bigrams", "EasyWord", "attack", "topic_prior"]
+__all__ = ["GROUPS", "TEXT_GROUPS", "Attack", "Attacks", "Bigrams", "EasyWord", "attack", "topic_prior"]
 
 GROUPS: Final = ("words", "context", "linkage", "attributes", "averaging")
+TEXT_GROUPS: Final = ("context", "linkage", "attributes")
 RELEASES: Final = (1, 2, 4, 8)  # shows what each doubling adds
 SIZES: Final = (100, 500, 2000)  # candidates, by judgement: from a team to a small town
 _QUERIES: Final = 500  # texts that are traced back, of all candidates
@@ -91,6 +92,11 @@ def attack(
         if chosen:
             attacks += _on_texts(perturber, chosen, use, groups, context, queries, sizes, noise)
     watch(len(perturbers), len(perturbers))
+    if not attacks:
+        raise ParameterError(
+            f"None of the attacks is possible: {', '.join(groups)}. Hint: {', '.join(TEXT_GROUPS)} need "
+            "texts, and context a model of public text and a mechanism with a channel."
+        )
     last = perturbers[-1].mechanism
     easiest = easiest_words(last, default_prior(last.embedding) if prior is None else prior)
     settings = {

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from wordveil.attacker import word_blocks
 from wordveil.evaluation.attacks_result import Attack
-from wordveil.evaluation.linkage import counts_of, remaining_ids, weighted
-from wordveil.intervals import mean_share
+from wordveil.evaluation.linkage import counts_of, remaining_ids, tfidf_rows
+from wordveil.intervals import chernoff_share
 from wordveil.mechanisms import Channel, Mechanism
 from wordveil.perturber import Perturber
 from wordveil.policy import UNKNOWN
@@ -72,7 +72,7 @@ def linkage_attacks(
 ) -> list[Attack]:
     """Return all attackers at rank 1, in the top ten and by mean reciprocal rank, for each N of `sizes`.
 
-    For the largest N also by the length of the text, in three groups of equal size.
+    For the largest N also by the length of the text, in three groups of about equal size.
     """
     observed = observe(perturber, texts, min(queries, len(texts)), stream)
     scores = _all_scores(perturber, observed, stream)
@@ -83,14 +83,20 @@ def linkage_attacks(
         for name, table in scores.items():
             attacks += ranked(name, table[rows, :size], rows, setting | {"candidates": size})
     lengths = observed.lengths[: observed.queries]
-    for group in np.array_split(np.argsort(lengths, kind="stable"), _GROUPS):
-        if len(group) < 2 or lengths.min() == lengths.max():
-            continue
+    for group in _groups_of(lengths):
         words = f"{lengths[group].min()} to {lengths[group].max()}"
         extra = setting | {"candidates": len(texts), "words": words}
         for name, table in scores.items():
             attacks += ranked(name, table[group], group, extra, tops={"rank 1": 1})
     return attacks
+
+
+def _groups_of(lengths: Ids) -> list[Ids]:
+    """Return the short, the middle and the long texts; texts of one length are in one group."""
+    limits = np.sort(lengths)[[len(lengths) * number // _GROUPS for number in range(1, _GROUPS)]]
+    numbers = np.searchsorted(limits, lengths, side="right")
+    groups = [np.flatnonzero(numbers == number) for number in range(_GROUPS)]
+    return [group for group in groups if 2 <= len(group) < len(lengths)]
 
 
 def _all_scores(perturber: Perturber, observed: Observed, stream: Stream) -> dict[str, Floats]:
@@ -151,9 +157,8 @@ def tfidf_scores(observed: Observed, width: int) -> Floats:
     """Return the cosines of tf-idf vectors; padding is not a word of an original."""
     known = counts_of(observed.words, width)
     seen = counts_of([ids.tolist() for ids in observed.answers], width)
-    df = np.bincount(known.indices, minlength=width)
-    idf = np.where(df > 0, np.log((1.0 + known.shape[0]) / (1.0 + df)) + 1.0, 0.0)
-    return np.asarray((weighted(seen, idf) @ weighted(known, idf).T).toarray())
+    private, originals = tfidf_rows(seen, known)
+    return np.asarray((private @ originals.T).toarray())
 
 
 def ranked(
@@ -169,7 +174,7 @@ def ranked(
         Attack(
             "linkage",
             f"{name}, {title}",
-            mean_share(np.clip(top - better, 0, same) / same),
+            chernoff_share(float(np.mean(np.clip(top - better, 0, same) / same)), len(right)),
             min(1.0, top / count),
             len(right),
             dict(setting),
@@ -184,7 +189,7 @@ def ranked(
             Attack(
                 "linkage",
                 f"{name}, mean reciprocal rank",
-                mean_share(reciprocal),
+                chernoff_share(float(reciprocal.mean()), len(right)),
                 null,
                 len(right),
                 dict(setting),

@@ -82,7 +82,8 @@ class Check:
 
     def __str__(self) -> str:
         """Return the check for a terminal, with its evidence on a second line."""
-        return f"{_WORDS[self.passed]}: {self.group}: {self.name}\n       {self.found}"
+        word = UNDECIDED if self.lacks_power else _WORDS[self.passed]
+        return f"{word}: {self.group}: {self.name}\n       {self.found}"
 
 
 def not_tested(group: str, name: str, why: str) -> Check:
@@ -172,7 +173,8 @@ class Audit:
             "family_wise_error": self.error if self.states_error else None,
             "settings": self.settings,
             "checks": [
-                row | {"found": check.found} for row, check in zip(self.rows(), self.checks, strict=True)
+                row | {"outcome": check.verdict().outcome, "found": check.found}
+                for row, check in zip(self.rows(), self.checks, strict=True)
             ],
         }
 

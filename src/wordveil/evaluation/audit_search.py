@@ -1,4 +1,7 @@
-"""The search on this machine: exactly the nearest word, in whatever memory layout the points come."""
+"""The search on this machine: the word of the definition, in whatever memory layout the points come.
+
+The nearest word is exactly that of float64. Answers by score are those of float64 up to near ties.
+"""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -8,7 +11,9 @@ from numpy.typing import NDArray
 
 from wordveil.evaluation.audit_noise import differing_answers, shows_noise
 from wordveil.evaluation.audit_result import Check, not_tested, rounded_up
+from wordveil.evaluation.audit_scores import answers_by_score
 from wordveil.mechanisms import Mechanism
+from wordveil.mechanisms.answers import PosteriorSearch
 from wordveil.randomness import RunKey, Stream
 
 __all__ = ["finite_precision", "moved_answers", "nearest_rows", "search"]
@@ -123,8 +128,10 @@ def search(mechanism: Mechanism, key: RunKey) -> list[Check]:
     reference = shown._answer_search.nearest(points)
     checks = [_layouts(shown, points, reference), _rounding(shown, key)]
     allowed = _candidates(shown)
+    if allowed is None and isinstance(shown._answer_search, PosteriorSearch):
+        return [*checks, answers_by_score(shown, points, reference, GROUP, exact)]
     if allowed is None:
-        why = "the answer is not the nearest word; test_answers.py and test_vickrey.py have the oracles"
+        why = "the answer is neither the nearest word nor that of a score; test_vickrey.py has an oracle"
         return [*checks, not_tested(GROUP, exact, why)]
     wrong = int((allowed[nearest_rows(shown._places[allowed], points)] != reference).sum())
     evidence = f"{wrong} of {_POINTS:,} answers to noisy points differ from the float64 oracle"
@@ -143,7 +150,11 @@ def _candidates(mechanism: Any) -> NDArray[np.int64] | None:
 
 
 def _rounding(mechanism: Any, key: RunKey) -> Check:
-    """Return how often rounding changes an answer, at the worst of a few words."""
+    """Return how often rounding changes an answer, at the worst of a few words.
+
+    If that is η, the answers are those of the exact mechanism with probability 1 - η. So with P and P' for
+    two words with an exponent e, P̃(S) ≤ P(S) + η ≤ exp(e)·P'(S) + η ≤ exp(e)·P̃'(S) + (1 + exp(e))·η.
+    """
     words = np.linspace(-1, len(mechanism.embedding) - 1, _WORDS).astype(np.int64)
     allowed, stream = _candidates(mechanism), key.stream("audit", "rounding")
     longest = float(np.linalg.norm(mechanism._places, axis=1).max())
@@ -157,7 +168,8 @@ def _rounding(mechanism: Any, key: RunKey) -> Check:
     chance = max(chances, default=0.0)
     evidence = (
         f"about {rounded_up(chance)} is the probability that rounding changes the answer to a word, at the "
-        f"worst of {len(words)} words; it is not the δ of (ε, δ)"
+        f"worst of {len(words)} words; for two words with a claimed exponent e, "
+        "δ is about (1 + exp(e)) times that"
     )
     return Check(GROUP, "finite precision is negligible", chance < _LARGEST_CHANCE, evidence)
 

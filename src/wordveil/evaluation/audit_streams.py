@@ -38,6 +38,7 @@ _DRAWS: Final = 50 * _WORDS  # answers per run
 _SHARED: Final = 0.1  # of the answers: how much shared noise is looked for
 _EXPONENT: Final = 0.1  # between the farthest words: all answers are nearly equally likely
 _SECONDS: Final = 60  # for a child process: Python starts in one or two, and a busy machine is slower
+_SPARK: Final = "an audit starts no Spark, which takes Java and some time; tests/engines/test_spark.py does"
 
 # A fresh process whose clock stands still: noise that follows from the time would repeat.
 _CHILD: Final = """
@@ -87,6 +88,7 @@ def streams(
         _contexts(perturber, mechanism),
         _columns(perturber, chance),
         _settings(make, epsilon, perturb),
+        not_tested(GROUP, "Spark tasks share no noise", _SPARK),
     ]
 
 
@@ -221,10 +223,7 @@ def _processes(mechanism: Mechanism, ids: Answers, chance: Rate) -> Check:
 
 
 def _contexts(perturber: Perturber, mechanism: Mechanism) -> Check:
-    """Derive the streams of batches that differ in one part of their context, as all engines do.
-
-    Spark itself is not started here: tests/engines/test_spark.py runs it.
-    """
+    """Derive the streams of batches that differ in one part of their context, as all engines do."""
     key = RunKey()
     texts = [" ".join(mechanism.embedding.words)] * 4
     base = (0, 0, "column", texts)
@@ -243,10 +242,7 @@ def _contexts(perturber: Perturber, mechanism: Mechanism) -> Check:
         if (stream_of(perturber, key, *case).normals((8,)) == first).any()
     ]
     repeats = bool((first == again).all())
-    evidence = (
-        "batches that differ in partition, ordinal, column or content have their own streams; Spark is not "
-        "started here, tests/engines/test_spark.py does that"
-    )
+    evidence = "batches that differ in partition, ordinal, column or content have their own streams"
     if shared:
         evidence = f"batches that differ in {', '.join(shared)} share noise"
     elif not repeats:

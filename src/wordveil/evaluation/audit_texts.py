@@ -32,6 +32,7 @@ _UNKNOWN: Final = 40  # words that no vocabulary has
 _KNOWN: Final = 6400  # known words, each a text
 _COPIED: Final = 0.05  # of the known words, for which the power is stated
 _ROWS: Final = 4200  # more than two chunks of a table
+_CHUNKS: Final = 4  # of equal content in a file
 _REPEATS: Final = 50  # rows of the file that is perturbed twice
 _COMMIT_SECONDS: Final = 0.6  # a run commits what it has done after half a second
 _BEGINNING: Final = 8  # bytes of a digest
@@ -131,7 +132,7 @@ def _lengths(perturber: Perturber) -> Check:
 
 
 def files(perturber: Perturber, key: RunKey) -> list[Check]:
-    """Return the checks of the files of a run, by one small run that is stopped, and three that end."""
+    """Return the checks of the files of a run, by one small run that is stopped, and four that end."""
     words = list(perturber.mechanism.embedding.words)
     secrets = _unknown_words(perturber.mechanism.embedding, _ROWS)
     rows = [f"{secret} {words[number % len(words)]}" for number, secret in enumerate(secrets)]
@@ -143,6 +144,7 @@ def files(perturber: Perturber, key: RunKey) -> list[Check]:
             leaks = _of_stopped_run(perturber, folder, source, rows)
             manifest = _of_finished_run(perturber, folder, source)
             runs = _of_runs_without_key(perturber, folder)
+            chunks = _of_equal_chunks(perturber, folder)
         except OSError as error:
             why = f"no file could be written ({type(error).__name__})"
             return [not_tested("files", "work folder and manifest", why)]
@@ -152,6 +154,7 @@ def files(perturber: Perturber, key: RunKey) -> list[Check]:
         _work_folder(leaks),
         _complete(manifest, perturber, secrets),
         differ("runs without a key", runs, chance, "files"),
+        differ("equal chunks of a file", chunks, chance, "files"),
     ]
 
 
@@ -166,6 +169,17 @@ def _of_runs_without_key(perturber: Perturber, folder: Path) -> list[NDArray[np.
         _run(plain(perturber), source, target)
         outputs.append(np.array(target.read_text(encoding="utf-8").split()[1:]))
     return outputs
+
+
+def _of_equal_chunks(perturber: Perturber, folder: Path) -> list[NDArray[np.str_]]:
+    """Perturb a file of equal chunks, with one word per row, and return the words of each chunk."""
+    words = perturber.mechanism.embedding.words
+    chunk = [words[number % len(words)] for number in range(CHUNK_ROWS)]
+    source, target = folder / "chunks.csv", folder / "chunks-out.csv"
+    source.write_text("text\n" + "\n".join(chunk * _CHUNKS) + "\n", encoding="utf-8")
+    _run(plain(perturber), source, target)
+    answers = target.read_text(encoding="utf-8").split()[1:]
+    return [np.array(answers[start : start + CHUNK_ROWS]) for start in range(0, len(answers), CHUNK_ROWS)]
 
 
 def _of_stopped_run(

@@ -25,7 +25,15 @@ from wordveil.randomness import Stream, secure_stream
 from wordveil.rounding import at_least, at_most
 from wordveil.tokens import check_text
 
-__all__ = ["Linkage", "Success", "counts_of", "measure_linkage", "remaining_ids", "sample_texts", "weighted"]
+__all__ = [
+    "Linkage",
+    "Success",
+    "counts_of",
+    "measure_linkage",
+    "remaining_ids",
+    "sample_texts",
+    "tfidf_rows",
+]
 
 _TOP: Final = 10  # candidates that a person could still read through
 _LARGEST: Final = 20_000  # time grows with the square: about 4 s on one core for this many tweets
@@ -144,10 +152,8 @@ def _linked(perturber: Perturber, originals: list[str], private: list[str]) -> L
     remaining = [remaining_ids(perturber.tokenizer.ids(text), policy) for text in originals]
     known = counts_of(remaining, width)
     seen = counts_of([perturber.tokenizer.ids(text) for text in private], width)
-    df = np.bincount(known.indices, minlength=width)
-    idf = np.where(df > 0, np.log((1.0 + len(originals)) / (1.0 + df)) + 1.0, 0.0)  # df = 0: not fitted
     lengths = np.array([policy.pad_to or len(ids) for ids in remaining])
-    words, both = _ranks(weighted(seen, idf), weighted(known, idf), lengths)
+    words, both = _ranks(*tfidf_rows(seen, known), lengths)
     length = np.stack([np.zeros_like(lengths), np.bincount(lengths)[lengths]])
     return Linkage(len(originals), _success(words), _success(length), _success(both))
 
@@ -168,7 +174,14 @@ def counts_of(texts: list[list[int]], width: int) -> Any:
     return counts
 
 
-def weighted(counts: Any, idf: NDArray[np.float64]) -> Any:
+def tfidf_rows(seen: Any, known: Any) -> tuple[Any, Any]:
+    """Return the tf-idf rows of what is seen and of the originals, whose words alone have a weight."""
+    df = np.bincount(known.indices, minlength=known.shape[1])
+    idf = np.where(df > 0, np.log((1.0 + known.shape[0]) / (1.0 + df)) + 1.0, 0.0)
+    return _weighted(seen, idf), _weighted(known, idf)
+
+
+def _weighted(counts: Any, idf: NDArray[np.float64]) -> Any:
     """Return counts × idf, each row scaled to length 1 unless it is zero."""
     values = counts.data * idf[counts.indices]
     row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))

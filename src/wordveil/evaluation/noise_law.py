@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from wordveil.evaluation.float32_normals import share_of_float32_normals
 from wordveil.randomness import Stream
 
 __all__ = [
@@ -217,7 +218,10 @@ def _rows(noise: Floats, normals: Floats, radii: Floats) -> LawTest:
 
 
 def _float64(drawn: Drawn, epsilon: float) -> LawTest:
-    """Hardly any value of points, noise, directions and radii is a float32, up to a few rounding errors."""
+    """Hardly any value of points, noise, directions, radii and normal deviates is a float32, up to rounding.
+
+    Deviates are seen from four dimensions on, and where the noise is not much smaller than the vectors.
+    """
     white = drawn.noise / np.sqrt(drawn.scales)
     radii = np.linalg.norm(white, axis=1, keepdims=True)
     shares = {
@@ -226,11 +230,20 @@ def _float64(drawn: Drawn, epsilon: float) -> LawTest:
         "radii": max(_share_of_float32(radii), _share_of_float32(epsilon * radii)),
         "directions": _float32_directions(white[:_LATTICE], radii[:_LATTICE]),
     }
+    size = np.maximum(np.abs(drawn.noise[:_LATTICE]), 1e-300)
+    deviates = share_of_float32_normals(white[:_LATTICE], np.abs(drawn.points[:_LATTICE]) / size)
+    if deviates is not None:
+        shares["normal deviates"] = deviates
     part, share = max(shares.items(), key=lambda item: item[1])
     seen = f"at most {share:.2g} of the values of {', '.join(shares)} are float32"
     if share > _FLOAT32:
         seen = f"{share:.2g} of the values of {part} are float32"
-    mistake = "points, noise, radii or unit directions that were rounded to float32"
+    parts = (
+        "points, noise, radii or unit directions"
+        if deviates is None
+        else "points, noise or what it is made of"
+    )
+    mistake = f"{parts} that were rounded to float32"
     return LawTest("float64", 0.0 if share > _FLOAT32 else 1.0, seen, mistake)
 
 

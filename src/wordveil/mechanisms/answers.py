@@ -21,7 +21,7 @@ from wordveil.nearest.kernels import kernels
 from wordveil.prior import Prior
 from wordveil.shared import PerEmbedding
 
-__all__ = ["ANSWERS", "PRIOR_POWER", "AnswerName", "PosteriorSearch", "check_answer"]
+__all__ = ["ANSWERS", "CANDIDATES", "PRIOR_POWER", "AnswerName", "PosteriorSearch", "check_answer"]
 
 AnswerName = Literal["nearest", "likeliest", "closest"]
 ANSWERS: Final[tuple[AnswerName, ...]] = ("nearest", "likeliest", "closest")
@@ -29,7 +29,7 @@ ANSWERS: Final[tuple[AnswerName, ...]] = ("nearest", "likeliest", "closest")
 PRIOR_POWER: Final = 0.75
 """The power of a word's share in its score. At 1, rare words would hardly ever be answered."""
 
-_CANDIDATES: Final = 150  # of which `closest` chooses one: the words with the best scores
+CANDIDATES: Final = 150  # of which `closest` chooses one: the words with the best scores
 _LARGEST: Final = 1e18  # of a length times ε: the square of a difference must be a finite float32
 
 _units: Final = PerEmbedding[NDArray[np.float32]](most=1)
@@ -115,7 +115,7 @@ class PosteriorSearch(NearestSearch):
 
     def _closest(self, scores: NDArray[np.float32], all_units: NDArray[np.float32]) -> np.int64:
         """Return the allowed word among the best scores with the largest mean cosine."""
-        order = _largest(scores, _CANDIDATES)
+        order = _largest(scores, CANDIDATES)
         units = all_units[order]
         cosines = units @ (np.exp(scores[order] - scores[order[0]]) @ units)
         if self._is_blocked is not None:
@@ -145,7 +145,7 @@ class _CompiledAnswers:
         """Return the answer to each point."""
         cells, answers = self._cells, np.empty(len(points), np.int64)
         kernels.answer_in_cells(
-            cells.dims, self._units.shape[1], _CANDIDATES if self._units.shape[1] else 1, cells.nodes,
+            cells.dims, self._units.shape[1], CANDIDATES if self._units.shape[1] else 1, cells.nodes,
             cells.leaves, cells.places, cells.words, self._nodes, self._leaves, self._biases, self._units,
             points, answers,
         )  # fmt: skip

@@ -14,9 +14,12 @@ __all__ = ["attack_report"]
 _VARIED: Final = ("pad_to", "candidates", "words", "releases")
 # What the picture shows: a panel for each group.
 _SHOWN: Final = {
-    "words": ("best guess", "best guess from answers", "topic prior"),
+    "words": ("best guess", "best guess from answers", "surrogate from ε·d alone", "topic prior"),
     "context": ("use in the public text", "context of the public text"),
-    "linkage": ("likelihood, rank 1", "tf-idf and length, rank 1", "length alone, rank 1"),
+    "linkage": tuple(
+        f"{name}, rank 1"
+        for name in ("likelihood", "surrogate", "learned", "tf-idf and length", "length alone")
+    ),
 }
 
 
@@ -94,7 +97,8 @@ def _family(setting: dict[str, Any]) -> str:
 def _easiest(attacks: Attacks) -> StatTable:
     rows = tuple((word.word, percent(word.named), word.why) for word in attacks.easiest)
     columns = ("word", "recovered", "why")
-    return StatTable("The words that are easiest to recover", columns, rows, text_columns=("why",))
+    title = f"The words that are easiest to recover, with {_setting(attacks.settings['settings'][-1])}"
+    return StatTable(title, columns, rows, text_columns=("why",))
 
 
 def _charts(attacks: Attacks) -> list[Chart]:

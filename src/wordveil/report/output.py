@@ -14,7 +14,10 @@ __all__ = ["check_folder", "json_lines", "write_bytes"]
 
 
 def check_folder(folder: Path | None) -> None:
-    """Raise an error before the work begins if its results could not be written afterwards."""
+    """Raise an error before the work begins if its results could not be written afterwards.
+
+    A folder that does not exist is created to see that, and removed again: work that is stopped leaves none.
+    """
     if folder is None:
         return
     if folder.exists() and not folder.is_dir():

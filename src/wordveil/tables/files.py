@@ -78,7 +78,7 @@ def open_table(
                 f"{name}: {table_format.title} has no columns to choose from. Hint: leave them out."
             )
     elif not chosen:
-        raise ParameterError(f"{name}: which column is to be perturbed? Hint: --text COLUMN (text=…).")
+        raise ParameterError(f"{name}: which column has the texts? Hint: --text COLUMN (text=…).")
     if unbuffered:
         table_format.check_streams()
     if layout.delimiter is None:

@@ -21,15 +21,15 @@ _BLOCK: Final = 100  # points at a time: 27 MB of scores of the default vocabula
 _ULP: Final = 2.0**-24  # by which a float32 may be rounded, relative to it
 _LARGEST: Final = 1e9  # of a score: above it the search scales down, and this definition is not its own
 
-Table = NDArray[np.float64]
+Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 
-class _Scores(NamedTuple):
+class _Bounded(NamedTuple):
     """The scores of all words at some points, and by how much those of a float32 search may be off."""
 
-    scores: Table
-    slack: Table
+    scores: Floats
+    slack: Floats
 
 
 class _Definition:
@@ -44,17 +44,17 @@ class _Definition:
         is_blocked = mechanism.blocked.mask(mechanism.embedding) if mechanism.blocked is not None else None
         self.allowed = np.ones(len(self._rows), dtype=bool) if is_blocked is None else ~is_blocked
 
-    def scores(self, points: Table) -> _Scores:
+    def scores(self, points: Floats) -> _Bounded:
         scaled = (points - self._centre) * self._stretch
         squares = self._halves - 2.0 * scaled @ self._rows.T + np.square(scaled).sum(axis=1)[:, None]
         distances = np.sqrt(np.maximum(squares, 0.0))
         # A point and a row are rounded, and so is a sum of as many squares as there are dimensions.
         sizes = np.sqrt(self._halves) + np.linalg.norm(scaled, axis=1)[:, None]
         slack = _ULP * (sizes + (points.shape[1] / 2.0 + 3.0) * distances + 2.0 * np.abs(self._biases))
-        return _Scores(self._biases - distances, slack)
+        return _Bounded(self._biases - distances, slack)
 
 
-def answers_by_score(mechanism: Any, points: Table, reference: Ids, group: str, name: str) -> Check:
+def answers_by_score(mechanism: Any, points: Floats, reference: Ids, group: str, name: str) -> Check:
     """Return whether all answers to the first points are those of the definition, up to near ties."""
     definition, points = _Definition(mechanism), points[:_POINTS]
     closest = mechanism.answer == "closest"
@@ -77,7 +77,7 @@ def answers_by_score(mechanism: Any, points: Table, reference: Ids, group: str, 
 
 
 def _likeliest(
-    scores: Table, slack: Table, allowed: NDArray[np.bool_], answer: int
+    scores: Floats, slack: Floats, allowed: NDArray[np.bool_], answer: int
 ) -> tuple[int, float, float]:
     """Return the best word, by how much it is better than the answer, and what may be rounding."""
     best = int(np.where(allowed, scores, -np.inf).argmax())
@@ -86,7 +86,7 @@ def _likeliest(
 
 
 def _closest(
-    scores: Table, slack: Table, allowed: NDArray[np.bool_], units: Table, answer: int
+    scores: Floats, slack: Floats, allowed: NDArray[np.bool_], units: Floats, answer: int
 ) -> tuple[int, float, float]:
     """Return the same for the largest mean cosine with the words of the best scores.
 

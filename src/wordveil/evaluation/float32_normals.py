@@ -20,10 +20,10 @@ _ERROR: Final = (
     2.0**-51
 )  # of a difference of float64 numbers that were multiplied a few times, relative to them
 
-Table = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
-def share_of_float32_normals(white: Table, lost: Table) -> float | None:
+def share_of_float32_normals(white: Floats, lost: Floats) -> float | None:
     """Return the share of rows that are a multiple of a row of float32; None if that can't be seen.
 
     Parameters
@@ -57,7 +57,7 @@ def share_of_float32_normals(white: Table, lost: Table) -> float | None:
     return float(np.mean([_is_float32(ratios[row], errors[row]) for row in usable]))
 
 
-def _is_float32(ratios: Table, errors: Table) -> bool:
+def _is_float32(ratios: Floats, errors: Floats) -> bool:
     """Say whether one significand of the largest value makes float32 numbers of all others."""
     significands = np.arange(_SIGNIFICANDS, 2.0 * _SIGNIFICANDS)
     for ratio, error in zip(ratios, errors, strict=True):

@@ -103,14 +103,7 @@ class CellSearch(CompiledSearch):
         moved = _UNIT * (lengths + self._longest) + _TINY
         return self._call(singles, moved, answers, pairs, wanted), is_far
 
-    def _call(
-        self,
-        points: Singles,
-        moved: Floats,
-        answers: Ints,
-        pairs: Pairs,
-        wanted: int,
-    ) -> int:
+    def _call(self, points: Singles, moved: Floats, answers: Ints, pairs: Pairs, wanted: int) -> int:
         """Run the compiled loops; return the number of pairs."""
         cells = self._cells
         return int(

@@ -29,6 +29,7 @@ _LEAST_STEP: Final = np.float32(2.0**-60)  # keeps divisions by the step of a no
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
+Ints = NDArray[np.int64]
 
 
 class CodedCellSearch(CellSearch):
@@ -95,14 +96,7 @@ class CodedCellSearch(CellSearch):
         centres = np.where(np.all(is_padding, axis=1, keepdims=True), np.float32(np.inf), middles)
         self._centres = np.ascontiguousarray(centres.reshape(-1, LANES, dims).transpose(0, 2, 1))
 
-    def _call(
-        self,
-        points: Singles,
-        moved: Floats,
-        answers: NDArray[np.int64],
-        pairs: Pairs,
-        wanted: int,
-    ) -> int:
+    def _call(self, points: Singles, moved: Floats, answers: Ints, pairs: Pairs, wanted: int) -> int:
         cells = self._cells
         return int(
             kernels.nearest_in_coded_cells(

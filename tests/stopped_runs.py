@@ -20,7 +20,7 @@ class StoppedRun:
         self.source.write_text("n,m\n" + "".join(f"{row},{text}\n" for row, text in enumerate(texts)))
 
     def __call__(self, **more: Any) -> wv.FileRun:
-        return wv.perturb_file(self.source, self.target, **self._options, **more)
+        return wv.perturb_file(self.source, self.target, **(self._options | more))
 
     def stop_at(self, least: int) -> None:
         """Run until that many rows are done."""

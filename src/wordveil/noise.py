@@ -4,7 +4,7 @@ N ~ Normal(0, I_m); X = N/‖N‖₂; Y ~ Gamma(m, 1/ε); Z = Y·A^{1/2}·X. A^{
 would change the density and void the guarantee. In the eigenbasis A is diagonal, so a draw costs O(m).
 """
 
-import math
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,14 @@ from wordveil.randomness import Stream
 
 __all__ = ["check_epsilon", "draw_directions", "draw_radii", "eigen_noise", "sample_noise"]
 
-_SMALLEST_EPSILON = 1e-100  # below it, the square of a noisy coordinate could overflow float64
+_SMALLEST_EPSILON: Final = 1e-100  # below it, the square of a noisy coordinate could overflow float64
+_LARGEST_EPSILON: Final = 1e100  # every word stays long before; its product with any distance is finite
 
 
 def check_epsilon(epsilon: float, owner: str, name: str = "epsilon") -> float:
     """Return ε if it is finite and positive, else raise ParameterError."""
     return check_real(
-        epsilon, name, owner, "be finite and positive (1e-100 or more)", _SMALLEST_EPSILON, math.inf
+        epsilon, name, owner, "be finite and positive (1e-100 to 1e100)", _SMALLEST_EPSILON, _LARGEST_EPSILON
     )
 
 

@@ -8,10 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
+from tests.stopped_runs import StoppedRun
 
 import wordveil as wv
 from wordveil import perturber as perturber_module
 from wordveil.metric import Bracket
+from wordveil.runs import run as run_module
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -21,13 +23,14 @@ class Response(wv.Mechanism):
     embedding: wv.Embedding
     epsilon: float
     extra: tuple[tuple[str, Any], ...] = ()
+    worst: float | None = None
 
     def parameters(self) -> dict[str, Any]:
         return {"epsilon": self.epsilon, **dict(self.extra)}
 
     @property
     def guarantee(self) -> "ResponseGuarantee":
-        return ResponseGuarantee(self.embedding, self.epsilon)
+        return ResponseGuarantee(self.embedding, self.epsilon, self.worst)
 
     def _perturb(self, ids: NDArray[np.int64], stream: wv.Stream) -> NDArray[np.int64]:
         stays = stream.uniforms(ids.shape) < 1.0 - len(self.embedding) / (
@@ -40,13 +43,15 @@ class Response(wv.Mechanism):
 class ResponseGuarantee(wv.Guarantee):
     embedding: wv.Embedding
     epsilon: float
+    worst: float | None = None
 
     def exponents(self, ids: ArrayLike, others: ArrayLike) -> NDArray[np.float64]:
         return np.where(np.asarray(ids) != np.asarray(others), self.epsilon, 0.0)
 
     @property
     def worst_case(self) -> Bracket:
-        return Bracket(self.epsilon, self.epsilon)
+        worst = self.epsilon if self.worst is None else self.worst
+        return Bracket(worst, worst)
 
 
 def test_a_promise_that_is_no_distance_goes_everywhere(small: wv.Embedding, tmp_path: Path) -> None:
@@ -81,6 +86,82 @@ def test_a_subclass_has_a_name_of_its_own(small: wv.Embedding) -> None:
 def test_parameters_can_not_hide_behind_facts(key: str, small: wv.Embedding) -> None:
     with pytest.raises(wv.ParameterError, match=r"Response\.parameters\(\) must not have the keys"):
         Response(small, 1.0, ((key, 7),)).setting()
+
+
+class SameName(Response):
+    """Another class whose setting is that of Response."""
+
+    name = "response"
+
+
+def test_a_run_of_another_class_is_not_resumed(
+    small: wv.Embedding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "_COMMIT_SECONDS", 0.0)
+    stopped = StoppedRun(tmp_path, wv.Perturber(Response(small, 2.0)), ["tea at noon"] * 6_000)
+    stopped.stop_at(3_000)
+    assert SameName(small, 2.0).setting() == Response(small, 2.0).setting()
+    with pytest.raises(wv.ParameterError, match="had a different input or different settings"):
+        stopped(resume=True, perturber=wv.Perturber(SameName(small, 2.0)))
+    run = stopped(resume=True)
+    assert 0 < run.resumed_rows < run.rows == 6_000
+
+
+@pytest.mark.parametrize("worst", [np.inf, np.nan, -1.0, 1e301])
+def test_a_promise_that_can_not_be_recorded_is_refused_before_the_work(
+    worst: float, small: wv.Embedding, tmp_path: Path
+) -> None:
+    (tmp_path / "in.csv").write_text("m\ntea at noon\n")
+    with pytest.raises(wv.ParameterError, match=r"worst case of its guarantee must be from 0 to 1e300"):
+        release(Response(small, 2.0, worst=worst), tmp_path)
+    assert wv.Ledger(tmp_path / "ledger.sqlite").entries() == []
+    if not np.isfinite(worst):  # without a ledger it still can't be written
+        with pytest.raises(wv.ParameterError, match="The guarantee of Response must have finite numbers"):
+            release(Response(small, 2.0, worst=worst), tmp_path, ledger=None)
+    assert [path.name for path in tmp_path.iterdir() if path.suffix != ".sqlite"] == ["in.csv"]
+
+
+def test_a_choice_that_only_the_parameters_name_voids_the_sum(small: wv.Embedding, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("m\ntea at noon\n")
+    weak = Response(small, 2.0, (("unsafe_2nd_try", True), ("unsafe_off", False)))
+    assert weak.unsafe == ("unsafe_2nd_try",)
+    release(weak, tmp_path)
+    (entry,) = wv.Ledger(tmp_path / "ledger.sqlite").entries()
+    assert entry.setting["unsafe"] == ["unsafe_2nd_try"]
+    with pytest.raises(wv.ParameterError, match="names of unsafe parameters must consist of lower-case"):
+        release(Response(small, 2.0, (("unsafe_Big", True),)), tmp_path, again=True, force=True)
+
+
+def release(mechanism: wv.Mechanism, folder: Path, **options: Any) -> wv.FileRun:
+    options = {"ledger": wv.Ledger(folder / "ledger.sqlite")} | options
+    perturber = wv.Perturber(mechanism)
+    return wv.perturb_file(folder / "in.csv", folder / "out.csv", perturber=perturber, text="m", **options)
+
+
+@pytest.mark.parametrize("name", ["grün", "a b", "A", "a/b", "x" * 101])
+def test_names_that_can_not_be_stored(name: str, small: wv.Embedding) -> None:
+    odd = type("Odd", (Response,), {"name": name})
+    with pytest.raises(wv.ParameterError, match="must consist of lower-case letters, digits, - and _"):
+        odd(small, 1.0).setting()
+    with pytest.raises(wv.ParameterError, match="must consist of lower-case letters, digits, - and _"):
+        wv.register_mechanism(odd)
+
+
+def test_parameters_from_a_class_that_is_no_mechanism_name_the_block_list(small: wv.Embedding) -> None:
+    class Numbers:
+        def parameters(self) -> dict[str, Any]:
+            return {"epsilon": 1.0}
+
+    class Mixed(Numbers, Response):
+        pass
+
+    class Child(Mixed):
+        pass
+
+    blocked = wv.BlockList([small.words[0]], public=True)
+    for kind in (Mixed, Child):
+        assert kind(small, 1.0).parameters() == {"epsilon": 1.0}
+        assert "block_list" in kind(small, 1.0).blocking(blocked).parameters()
 
 
 @pytest.mark.parametrize("what", ["vectors", "tokenizer", "class"])

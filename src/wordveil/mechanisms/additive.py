@@ -31,9 +31,6 @@ _PAPER: Final = (
     "Regularized Mahalanobis Metric"
 )
 
-
-# At this ε every word is recognised, and the coordinates times ε stay finite.
-_LARGEST_EPSILON: Final = 1e100
 _ANSWER: Final = Option(
     "answer",
     str,
@@ -151,7 +148,7 @@ class Mahalanobis(Mechanism):
 
     @cached_property
     def _posterior_search(self) -> PosteriorSearch:
-        stretch = min(self.epsilon, _LARGEST_EPSILON) / np.sqrt(self.metric.scales)
+        stretch = self.epsilon / np.sqrt(self.metric.scales)
         units = units_of(self.embedding) if self.answer == "closest" else None
         prior = default_prior(self.embedding)
         if vars(self).get("pickled_prior") not in (None, prior.fingerprint[:16]):

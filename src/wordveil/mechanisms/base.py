@@ -1,6 +1,7 @@
 """The contract of all mechanisms: word ids in, word ids out, parameters and a guarantee."""
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, wraps
@@ -21,10 +22,14 @@ from wordveil.randomness import Stream, thread_stream, warn_if_insecure
 if TYPE_CHECKING:
     from wordveil.nearest.devices import DeviceName
 
-__all__ = ["JSON", "Mechanism"]
+__all__ = ["JSON", "MECHANISM_NAME", "Mechanism"]
 
 # What decides on answers. A channel that a class inherits while it redefines one of these would be another's.
 _PERTURBING: Final = ("_perturb", "_noisy_points", "_answers", "law", "perturb_ids")
+
+_ADDS_BLOCK_LIST: Final = "_adds_block_list"
+# Names are printed, and stored in ledgers and manifests.
+MECHANISM_NAME: Final = re.compile("[a-z0-9_-]{1,100}")
 
 JSON: TypeAlias = bool | int | float | str | list["JSON"] | dict[str, "JSON"] | None
 
@@ -62,7 +67,8 @@ class Mechanism(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "parameters" in vars(cls):
+        # Also where it is inherited from a class that is no mechanism.
+        if cls.parameters is not Mechanism.parameters and not hasattr(cls.parameters, _ADDS_BLOCK_LIST):
             cls.parameters = _with_block_list(cls.parameters)  # type: ignore[assignment,method-assign]
 
     @property
@@ -145,13 +151,24 @@ class Mechanism(ABC):
     @property
     def unsafe(self) -> tuple[str, ...]:
         """The options that weaken the guarantee and are in effect: their names begin with `unsafe_`."""
-        names = [option.name for option in self.options if option.name.startswith("unsafe_")]
-        return tuple(name for name in names if getattr(self, name, False))
+        parameters = self.parameters()
+        names = dict.fromkeys([*(option.name for option in self.options), *parameters])
+        return tuple(
+            name
+            for name in names
+            if name.startswith("unsafe_") and (parameters.get(name) or getattr(self, name, False))
+        )
 
     @classmethod
     def registered_name(cls) -> str:
         """Return the name of this class itself: a subclass does not inherit the one of its parent."""
-        return str(vars(cls).get("name") or cls.__name__.lower())
+        name = str(vars(cls).get("name") or cls.__name__.lower())
+        if not MECHANISM_NAME.fullmatch(name):
+            raise ParameterError(
+                "The name of a mechanism must consist of lower-case letters, digits, - and _ (at most 100). "
+                "Hint: set `name` in its class."
+            )
+        return name
 
     @classmethod
     def make(
@@ -244,4 +261,5 @@ def _with_block_list(parameters: Callable[[Any], dict[str, JSON]]) -> Callable[[
         facts = parameters(self)
         return facts if self.blocked is None else facts | {"block_list": self.blocked.fingerprint[:16]}
 
+    setattr(wrapper, _ADDS_BLOCK_LIST, True)
     return wrapper

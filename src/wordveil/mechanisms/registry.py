@@ -63,8 +63,6 @@ def register_mechanism(mechanism: type[Mechanism]) -> type[Mechanism]:
     if not (isinstance(mechanism, type) and issubclass(mechanism, Mechanism)):
         raise ParameterError("Only a subclass of wv.Mechanism can be registered.")
     name = mechanism.registered_name()
-    if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii() or name != name.lower():
-        raise ParameterError("The name of a mechanism must consist of lower-case letters, digits, - and _.")
     reserved = {option.name for option in mechanism.options} & {
         "name",
         "device",

@@ -78,7 +78,7 @@ class Release:
         word = perturber.guarantee.word
         setting = perturber.mechanism.setting()
         epsilon, distance = word.distance or (None, None)
-        return {
+        release = {
             "mechanism": setting["mechanism"],
             "parameters": setting,
             "epsilon": epsilon,
@@ -88,6 +88,13 @@ class Release:
             "secure": secure,
             "unsafe": [*perturber.policy.unsafe, *perturber.mechanism.unsafe],
         }
+        if not readable(release):  # an entry that can't be read would make the ledger a damaged one
+            raise ParameterError(
+                f"{type(perturber.mechanism).__name__} can't be recorded in the ledger. Hint: the worst case "
+                "of its guarantee must be from 0 to 1e300, and names of unsafe parameters must consist of "
+                "lower-case letters, digits and _."
+            )
+        return release
 
 
 class Ledger:

@@ -9,6 +9,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Final
 
+from wordveil.errors import ParameterError
 from wordveil.exposure import Exposure
 from wordveil.perturber import Perturber
 from wordveil.tables import Table
@@ -95,11 +96,24 @@ def release_facts(
         **({} if output is None else {"output": output}),
         "columns": columns,
         **settings(perturber, secure=secure),
-        "guarantee": perturber.guarantee.to_dict(),
+        "guarantee": promise(perturber),
         "attacker": exposure.to_dict(),
     }
     if not secure:
         facts["guarantee"]["void"] = SEEDED
+    return facts
+
+
+def promise(perturber: Perturber) -> dict[str, Any]:
+    """Return the guarantee as plain JSON; ParameterError if a user's own mechanism has one that is not."""
+    facts = perturber.guarantee.to_dict()
+    try:
+        json.dumps(facts, allow_nan=False)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"The guarantee of {type(perturber.mechanism).__name__} must have finite numbers. "
+            "Hint: an exponent of 1e200 stands for 'nothing is promised'."
+        ) from None
     return facts
 
 
@@ -113,4 +127,6 @@ def private_counts(**facts: Any) -> dict[str, Any]:
 
 def written(facts: dict[str, Any]) -> bytes:
     """Return facts as the content of a JSON file."""
-    return (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+    return (json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode(
+        "utf-8", "backslashreplace"
+    )

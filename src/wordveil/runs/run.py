@@ -17,7 +17,7 @@ from wordveil.prior import Prior
 from wordveil.randomness import RunKey
 from wordveil.runs.journal import Journal, Progress
 from wordveil.runs.ledger import Ledger, Release
-from wordveil.runs.manifest import manifest, private_counts, settings, written
+from wordveil.runs.manifest import manifest, private_counts, promise, settings, written
 from wordveil.runs.paths import Input, Targets, file_digest, shown_path
 from wordveil.runs.publishing import COMPANIONS, publish_output, published_before
 from wordveil.runs.run_entry import RunEntry
@@ -96,6 +96,7 @@ class Run:
                 return self._result(*counts, resumed=counts.rows)
         header = self._header(layout, resume=resume, again=again)
         try:
+            promise(self.perturber)  # one that can't be written is refused before the work
             if header is not None:
                 self.journal.begin(header, self._pack(self.table.head()))
             rows_before = self.journal.progress.rows
@@ -177,6 +178,7 @@ class Run:
         """Return a keyed fingerprint of everything that the output depends on, except the noise."""
         facts = {
             "settings": settings(self.perturber, secure=self.key.secure),
+            "perturber": self.perturber.fingerprint.hex(),  # also the class of the mechanism
             "layout": asdict(layout),
             "packed": self.packed,
             "columns": [self.table.text, self.table.kept],

@@ -3,6 +3,7 @@
 import re
 from typing import Any, Final
 
+from wordveil.mechanisms.base import MECHANISM_NAME
 from wordveil.rounding import at_most
 
 __all__ = ["ReleaseSetting", "in_words", "is_void", "readable", "together"]
@@ -11,8 +12,7 @@ ReleaseSetting = dict[str, Any]
 """A release's mechanism, parameters and worst exponent, whether its noise was secure, and unsafe choices."""
 
 _LARGEST: Final = 1e300  # far above any real exponent, and sums of such numbers are still finite
-_CHOICE: Final = re.compile("unsafe_[a-z_]+")
-_NAME: Final = re.compile("[a-z0-9_-]{1,100}")
+_CHOICE: Final = re.compile("unsafe_[a-z0-9_]+")
 _FLAT: Final = ("epsilon", "lam", "dims")  # the only parameters of wordveil 0.1, stored beside the mechanism
 _SYMBOLS: Final = {"epsilon": "ε", "lam": "λ"}
 
@@ -27,7 +27,7 @@ def readable(setting: object) -> bool:
         and all(isinstance(name, str) and _CHOICE.fullmatch(name) for name in setting["unsafe"])
         and isinstance(setting.get("secure"), bool | None)
         and isinstance(setting.get("mechanism"), str)
-        and _NAME.fullmatch(setting["mechanism"]) is not None
+        and MECHANISM_NAME.fullmatch(setting["mechanism"]) is not None
         and (_has_parameters(setting) if "parameters" in setting else _has_numbers(setting))
     )
 

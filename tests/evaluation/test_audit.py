@@ -116,7 +116,7 @@ def test_a_check_without_power_is_undecided_and_fails_nothing(
     is_undecided = outcome == "undecided"
     assert str(audit).startswith("undecided: a: b" if is_undecided else ("passed" if passed else "FAILED"))
     assert audit.to_dict()["checks"][0]["outcome"] == outcome
-    assert ("too little power with this many draws" in verdict.found) == is_undecided
+    assert ("too little power with this many draws" in verdict.evidence) == is_undecided
     assert ("1 with too little power" in audit.headline) == is_undecided
     report = make_report(audit)
     assert report.tables == ()  # the verdicts have the evidence and the power

@@ -62,7 +62,7 @@ def test_the_wrong_direction_fails() -> None:
         "undecided",
         "does not hold",
     ]
-    assert "these go the other way: N_w at ε = 5" in verdicts[1].found
+    assert "these go the other way: N_w at ε = 5" in verdicts[1].evidence
 
 
 def test_no_evidence_is_undecided_and_the_opposite_is_not() -> None:
@@ -79,7 +79,7 @@ def test_a_percentile_that_moves_against_the_mean_fails() -> None:
     against = Sweep(GRID, 300, sweep.ids, sweep.block, stays, sweep.distinct, NONE)
     verdict = claims(against, sparseness, [300.0, 300.0])[3]
     assert verdict.outcome == "does not hold"
-    assert "the 95th of N_w at ε = 10" in verdict.found
+    assert "the 95th of N_w at ε = 10" in verdict.evidence
 
 
 def of_epsilons(sweep: Sweep, epsilons: tuple[float, ...]) -> Sweep:
@@ -122,7 +122,7 @@ def test_steps_within_noise_are_not_called_monotone() -> None:
     sweep, sparseness = make_sweep(0.0, shared=5.0)
     verdict = claims(sweep, sparseness, [300.0, 300.0])[1]
     assert verdict.outcome == "undecided"
-    assert "of 6 steps are within noise" in verdict.found
+    assert "of 6 steps are within noise" in verdict.evidence
 
 
 def test_what_cannot_be_tested_is_undecided() -> None:

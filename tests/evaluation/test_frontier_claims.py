@@ -50,7 +50,7 @@ def test_claims_are_about_the_papers_mechanisms() -> None:
     ]  # fmt: skip
     verdicts = frontier_claims(rows, 0.3)
     assert len(verdicts) == 2
-    assert not any("5 axes has" in verdict.found for verdict in verdicts)
+    assert not any("5 axes has" in verdict.evidence for verdict in verdicts)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_map_is_compared_with_axes_at_larger_attacks_too(
     assert verdicts[claim].outcome == outcome
     is_bound = cosine > 0.3  # the line of the axes, and not that of all dimensions, is compared
     assert (
-        f"10 axes, λ = 0 has {cosine:.3f} ± 0.020 at S = {100 * attack:.1f}%" in verdicts[claim].found
+        f"10 axes, λ = 0 has {cosine:.3f} ± 0.020 at S = {100 * attack:.1f}%" in verdicts[claim].evidence
     ) == is_bound
 
 
@@ -89,7 +89,7 @@ def test_an_attack_that_is_known_roughly_leaves_more_undecided() -> None:
     assert frontier_claims(rows(0.001), 0.3)[0].outcome == "holds"
     verdict = frontier_claims(rows(0.05), 0.3)[0]
     assert verdict.outcome == "undecided"
-    assert "λ = 0 has 0.550 ± 0.054" in verdict.found
+    assert "λ = 0 has 0.550 ± 0.054" in verdict.evidence
 
 
 @pytest.mark.parametrize(("reach", "outcome"), [(0.001, "holds"), (0.02, "undecided")])
@@ -102,7 +102,7 @@ def test_a_line_with_one_setting_may_be_steep(reach: float, outcome: str) -> Non
     verdict = frontier_claims(rows, 0.3)[0]
     assert verdict.outcome == outcome
     if outcome == "undecided":
-        assert "λ = 1 has 0.500 ± 0.034" in verdict.found
+        assert "λ = 1 has 0.500 ± 0.034" in verdict.evidence
 
 
 @pytest.mark.parametrize(("attack", "outcome"), [(0.3, "holds"), (0.314, "undecided")])
@@ -122,7 +122,7 @@ def test_the_best_of_many_needs_more_evidence() -> None:
     many = [row for dims in range(5, 15) for row in line(0.485, space=f"{dims} axes", dims=dims)]
     verdict = frontier_claims([*everything, *many], 0.3)[0]
     assert verdict.outcome == "undecided"
-    assert "the best of 10 pairs (Bonferroni)" in verdict.found
+    assert "the best of 10 pairs (Bonferroni)" in verdict.evidence
 
 
 def test_lines_of_every_mechanism_and_lam_have_names_of_their_own(small: wv.Embedding) -> None:

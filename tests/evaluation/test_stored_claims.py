@@ -35,7 +35,7 @@ def test_stored_results_hold_no_sentences(path: Path) -> None:
     if facts["kind"] == "paper":
         assert facts["rows"] == facts["claims"] == []
     result = load_result(path)
-    assert all(verdict.found for verdict in result.verdicts())
+    assert all(verdict.evidence for verdict in result.verdicts())
     page = wv.make_report(result).text("md")
     assert all(verdict.claim in page for verdict in result.verdicts() if facts["kind"] != "paper")
 
@@ -58,10 +58,18 @@ def test_claims_come_back_from_their_numbers() -> None:
 
 
 def test_results_with_sentences_can_still_be_read() -> None:
-    old = {"claim": "accuracy rises", "outcome": "holds", "found": "0.5, then 0.9"}
-    result = result_from_dict({"kind": "utility", "name": "x", "settings": {}, "rows": [], "claims": [old]})
-    assert str(result.verdicts()[0]) == "holds: accuracy rises\n       0.5, then 0.9"
-    assert result.to_dict()["claims"] == [old]
+    claim = {"claim": "accuracy rises", "outcome": "holds"}
+    for key in ("evidence", "found"):
+        facts = {
+            "kind": "utility",
+            "name": "x",
+            "settings": {},
+            "rows": [],
+            "claims": [claim | {key: "0.5, then 0.9"}],
+        }
+        result = result_from_dict(facts)
+        assert str(result.verdicts()[0]) == "holds: accuracy rises\n       0.5, then 0.9"
+        assert result.to_dict()["claims"] == [claim | {"evidence": "0.5, then 0.9"}]
     with pytest.raises(wv.FormatError, match="other keys"):
         result_from_dict(
             {
@@ -78,7 +86,7 @@ def test_epsilons_where_nothing_was_learnt_are_named() -> None:
     accuracy = noisy(0.75, (2, 2, 8))
     accuracy[:, 0] = 0.5
     verdict = utility_claims(grid(accuracy, (0.0, 1.0), (1.0, 5.0)))[1]
-    assert verdict.found.startswith("accuracy minus that of λ = 0: λ = 1, ε = 5: ")
-    assert "not tested, because nothing was learnt there: ε = 1" in verdict.found
+    assert verdict.evidence.startswith("accuracy minus that of λ = 0: λ = 1, ε = 5: ")
+    assert "not tested, because nothing was learnt there: ε = 1" in verdict.evidence
     again = worded(verdict.name, verdict.outcome, verdict.numbers)
     assert again == verdict

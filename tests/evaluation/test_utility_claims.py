@@ -77,7 +77,7 @@ def test_a_fall_between_the_ends_is_seen() -> None:
     accuracy[:, 2] += 0.1
     (verdict,) = utility_claims(grid(accuracy, (0.0,), (1.0, 5.0, 10.0)))
     assert verdict.outcome == "does not hold"
-    assert "falls significantly from ε = 5 to 10;" in verdict.found
+    assert "falls significantly from ε = 5 to 10;" in verdict.evidence
 
 
 @pytest.mark.parametrize("overlap", [OVERLAP, None])
@@ -98,7 +98,7 @@ def test_recall_of_the_sms() -> None:
     always = ScoredGrid((0.0,), (1.0, 5.0), table, matrices(np.full(8, 0.95)), OVERLAP)
     rises, spam, ham = utility_claims(always, SPAM_AND_HAM)
     assert [rises.outcome, spam.outcome, ham.outcome] == ["undecided", "does not hold", "undecided"]
-    assert "not significantly better than the most frequent label" in ham.found
+    assert "not significantly better than the most frequent label" in ham.evidence
 
 
 def test_no_claim_holds_below_the_majority_class() -> None:
@@ -108,7 +108,7 @@ def test_no_claim_holds_below_the_majority_class() -> None:
     scored = grid(accuracy, (0.0,), (6.0, 12.0), majority=0.536)
     (verdict,) = utility_claims(scored)
     assert verdict.outcome == "undecided"
-    assert "at ε = 12 it is not significantly better than the most frequent label" in verdict.found
+    assert "at ε = 12 it is not significantly better than the most frequent label" in verdict.evidence
     both = grid(noisy(0.522, (2, 1, 8), 0.001), (0.0, 1.0), (6.0,), majority=0.536)
     assert outcomes(both) == ["undecided"]
     one = noisy(0.522, (2, 1, 8), 0.001)
@@ -120,8 +120,8 @@ def test_a_classifier_that_has_not_learnt_decides_nothing() -> None:
     scored = grid(np.full((2, 2, 3), 0.6), (0.0, 1.0), (1.0, 5.0), clean=0.6)
     verdicts = utility_claims(scored, SPAM_AND_HAM)
     assert [verdict.outcome for verdict in verdicts] == ["undecided"] * 4
-    assert "on unperturbed text" in verdicts[0].found
-    assert "(0.600)" in verdicts[0].found
+    assert "on unperturbed text" in verdicts[0].evidence
+    assert "(0.600)" in verdicts[0].evidence
 
 
 def test_wide_intervals_and_few_repetitions_are_undecided() -> None:
@@ -142,11 +142,11 @@ def test_p_values_and_the_level_of_several_tests_are_in_words() -> None:
     accuracy = noisy(0.75, (2, 2, 8))
     accuracy[1] += 0.1
     rises, difference = utility_claims(grid(accuracy, (0.0, 1.0), (1.0, 5.0)))
-    assert "e-" not in rises.found + difference.found
-    assert "(p < 0.001)" in difference.found
-    assert difference.found.endswith("2 tests at 0.05/2 = 0.025 each (Bonferroni)")
+    assert "e-" not in rises.evidence + difference.evidence
+    assert "(p < 0.001)" in difference.evidence
+    assert difference.evidence.endswith("2 tests at 0.05/2 = 0.025 each (Bonferroni)")
     (alone,) = utility_claims(grid(accuracy[:, :1], (0.0, 1.0), (5.0,)))
-    assert alone.found.endswith("; 1 test")
+    assert alone.evidence.endswith("; 1 test")
 
 
 @pytest.mark.parametrize("overlap", [OVERLAP, None])
@@ -157,8 +157,8 @@ def test_equal_repetitions_claim_no_more_than_their_records_show(overlap: float 
     scored = ScoredGrid((0.0, 1.0), (5.0,), table, table[0, 0], overlap)
     (verdict,) = utility_claims(scored)
     assert verdict.outcome != "does not hold"
-    assert "p < 0.001" not in verdict.found
-    assert "± 0.000" not in verdict.found
+    assert "p < 0.001" not in verdict.evidence
+    assert "± 0.000" not in verdict.evidence
     low, high = interval_of(table[0, 0], scores_of(table[0, 0]), overlap)[0]
     assert low is not None
     assert high is not None

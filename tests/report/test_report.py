@@ -159,6 +159,6 @@ def test_a_report_without_data_writes_its_facts() -> None:
     assert json.loads(report.text("json")) == {
         "settings": {},
         "rows": [{"x": 1}],
-        "verdicts": [{"claim": "c", "outcome": "undecided", "found": "n"}],
+        "verdicts": [{"claim": "c", "outcome": "undecided", "evidence": "n"}],
     }
     assert FORMATS == ("html", "csv", "json", "md", "tex", "png", "svg")

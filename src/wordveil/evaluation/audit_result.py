@@ -70,20 +70,20 @@ class Check:
         """Return the check as a verdict: undecided without power, though a mistake that was found counts."""
         name = f"{self.group}: {self.name}"
         if self.passed is None:
-            return Verdict(name, UNDECIDED, self.found)
+            return Verdict(name, UNDECIDED, self.summary)
         if self.lacks_power:
-            return Verdict(name, UNDECIDED, f"too little power with this many draws; {self.found}")
-        return Verdict(name, decided(self.passed), self.found)
+            return Verdict(name, UNDECIDED, f"too little power with this many draws; {self.summary}")
+        return Verdict(name, decided(self.passed), self.summary)
 
     @property
-    def found(self) -> str:
+    def summary(self) -> str:
         """The evidence and the power, in one line."""
         return "; ".join(filter(None, (self.evidence, self.power_in_words)))
 
     def __str__(self) -> str:
         """Return the check for a terminal, with its evidence on a second line."""
         word = UNDECIDED if self.lacks_power else _WORDS[self.passed]
-        return f"{word}: {self.group}: {self.name}\n       {self.found}"
+        return f"{word}: {self.group}: {self.name}\n       {self.summary}"
 
 
 def not_tested(group: str, name: str, why: str) -> Check:
@@ -173,7 +173,7 @@ class Audit:
             "family_wise_error": self.error if self.states_error else None,
             "settings": self.settings,
             "checks": [
-                row | {"outcome": check.verdict().outcome, "found": check.found}
+                row | {"outcome": check.verdict().outcome, "summary": check.summary}
                 for row, check in zip(self.rows(), self.checks, strict=True)
             ],
         }

@@ -145,7 +145,7 @@ class PaperResult(Result):
                 "data": part.name,
                 "claim": verdict.claim,
                 "paper": paper_statement(verdict.claim, part.settings),
-                "ours": verdict.found,
+                "ours": verdict.evidence,
                 "outcome": verdict.outcome,
             }
             for part in map(result_from_dict, self.parts)
@@ -229,8 +229,11 @@ def result_from_dict(facts: Mapping[str, Any]) -> Result:
 
 
 def _verdict(values: Mapping[str, Any]) -> Verdict:
-    """Return a claim from its numbers, or from the sentences that older results hold."""
-    return worded(**values) if "name" in values else Verdict(**values)
+    """Return a claim from its numbers, or from its sentences, whose evidence older results call `found`."""
+    if "name" in values:
+        return worded(**values)
+    evidence = values["evidence"] if "evidence" in values else values["found"]
+    return Verdict(values["claim"], values["outcome"], evidence)
 
 
 def load_result(path: Path | str) -> Result:

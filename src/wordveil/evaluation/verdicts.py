@@ -31,7 +31,7 @@ class Verdict:
 
     claim: str
     outcome: Outcome
-    found: str
+    evidence: str
     name: str = ""
     numbers: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
@@ -43,11 +43,11 @@ class Verdict:
         """Return plain JSON values: the numbers, or the sentences of a claim without a name."""
         if self.name:
             return {"name": self.name, "outcome": self.outcome, "numbers": dict(self.numbers)}
-        return {"claim": self.claim, "outcome": self.outcome, "found": self.found}
+        return {"claim": self.claim, "outcome": self.outcome, "evidence": self.evidence}
 
     def __str__(self) -> str:
         """Return the verdict for a terminal, with its numbers on a second line."""
-        return f"{self.outcome}: {self.claim}\n       {self.found}"
+        return f"{self.outcome}: {self.claim}\n       {self.evidence}"
 
 
 def decided(is_true: bool) -> Outcome:

@@ -98,7 +98,7 @@ def _verdicts(report: "Report") -> str:
     rows = "".join(
         f"<tr><td>{escaped(verdict.claim)}</td>"
         f'<td class="outcome {verdict.outcome.replace(" ", "-")}">{_MARKS[verdict.outcome]} '
-        f"{verdict.outcome}</td><td>{escaped(verdict.found)}</td></tr>"
+        f"{verdict.outcome}</td><td>{escaped(verdict.evidence)}</td></tr>"
         for verdict in report.verdicts
     )
     names = "".join(f'<th scope="col">{name}</th>' for name in ("claim", "verdict", "numbers"))

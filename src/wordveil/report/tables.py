@@ -184,7 +184,7 @@ def _unbroken(match: re.Match[str]) -> str:
 
 def verdict_table(verdicts: Sequence[Verdict]) -> StatTable:
     """Return the claims, whether each holds here, and the numbers behind that."""
-    rows = tuple((verdict.claim, verdict.outcome, verdict.found) for verdict in verdicts)
+    rows = tuple((verdict.claim, verdict.outcome, verdict.evidence) for verdict in verdicts)
     return StatTable("Does it hold here?", ("claim", "verdict", "numbers"), rows, is_text=True)
 
 

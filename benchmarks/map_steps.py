@@ -40,7 +40,9 @@ def main() -> None:
         began = time.perf_counter()
         fit_map(embedding.vectors, start, prior.shares, prior.content().shares, options, device=args.device)
         times.append(time.perf_counter() - began)
-    each = [(long - short) / (STEPS - 1) for short, long in zip(times[::2], times[1::2], strict=True)]
+    seconds_per_step = [
+        (long - short) / (STEPS - 1) for short, long in zip(times[::2], times[1::2], strict=True)
+    ]
     record = {
         "made_by": "python -m benchmarks.map_steps",
         "python": platform.python_version(),
@@ -50,8 +52,8 @@ def main() -> None:
         "versions": {name: version(name) for name in ("numpy", "torch", "wordveil")},
         "words": len(embedding),
         "batch": options.batch,
-        "seconds_of_a_step": median(each),
-        "hours_of_a_fit": median(each) * MapOptions().steps / 3600.0,
+        "seconds_of_a_step": median(seconds_per_step),
+        "hours_of_a_fit": median(seconds_per_step) * MapOptions().steps / 3600.0,
     }
     print(json.dumps(record, indent=2))
     args.out.write_text(json.dumps(record, indent=2) + "\n")

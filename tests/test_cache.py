@@ -62,10 +62,10 @@ def test_another_key_is_another_entry(kind: str, key: dict[str, object]) -> None
 
 def test_an_entry_under_the_name_of_another_key_is_not_used() -> None:
     cached("test", KEY, arrays)
-    (mine,) = entries()
+    (entry,) = entries()
     cached("test", {"form": 2}, lambda: {"table": np.zeros(1)})
-    (other,) = set(entries()) - {mine}
-    other.replace(mine)
+    (other,) = set(entries()) - {entry}
+    other.replace(entry)
     np.testing.assert_array_equal(cached("test", KEY, arrays)["table"], arrays()["table"])
 
 

@@ -88,10 +88,16 @@ class Guarantee(ABC):
         """Return the `k` words with the smallest exponents to a word, and these exponents."""
         k = check_whole(k, "k", "nearest", 1)
         word_id = self._id_of(word)
-        exponents = self.exponents(word_id, np.arange(len(self.embedding)))
-        exponents[word_id] = np.inf
+        exponents = self._to_all_others(word_id)
         best = np.argsort(exponents, kind="stable")[: min(k, len(exponents) - 1)]
         return [(self.embedding.words[i], float(exponents[i])) for i in best]
+
+    def _to_all_others(self, word_id: int) -> NDArray[np.float64]:
+        """Return the exponents between a word and all words; infinite to itself."""
+        # A copy, and of floats: a guarantee of a user may return whole numbers, such as distances in a graph.
+        exponents = np.array(self.exponents(word_id, np.arange(len(self.embedding))), dtype=np.float64)
+        exponents[word_id] = np.inf
+        return exponents
 
     @cached_property
     def neighbours(self) -> dict[int, Exponents]:
@@ -99,11 +105,9 @@ class Guarantee(ABC):
         count = len(self.embedding)
         ranks = tuple(rank for rank in _RANKS if rank < count)
         sample = sample_ids(count, max(10, _SAMPLED_PAIRS // count))
-        all_ids = np.arange(count)
         rows = []
         for word_id in sample:
-            exponents = self.exponents(int(word_id), all_ids)
-            exponents[word_id] = np.inf
+            exponents = self._to_all_others(int(word_id))
             rows.append(np.partition(exponents, [rank - 1 for rank in ranks])[[rank - 1 for rank in ranks]])
         return _summary(np.array(rows), ranks)
 

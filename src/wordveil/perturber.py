@@ -60,6 +60,12 @@ class Perturber:
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, Mechanism) or not isinstance(self.policy, Policy):
             raise ParameterError("A Perturber needs a mechanism and a Policy.")
+        mechanism = type(self.mechanism)
+        if self.mechanism.blocked is not None and mechanism.perturb_ids is not Mechanism.perturb_ids:
+            raise ParameterError(
+                f"{mechanism.__name__} can't have a block list, because it redefines perturb_ids. "
+                "Hint: redefine _perturb instead."
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         return {"mechanism": self.mechanism, "policy": self.policy, "_pickled_fingerprint": self.fingerprint}
@@ -81,6 +87,15 @@ class Perturber:
     @cached_property
     def fingerprint(self) -> bytes:
         """A SHA-256 of everything that changes an answer: mechanism, parameters, vectors, policy, tokens."""
+        fingerprint = self._computed_fingerprint()
+        if vars(self).get("_pickled_fingerprint", fingerprint) != fingerprint:
+            raise IntegrityError(
+                "The parameters, vectors or code of this perturber differ from those that were pickled. "
+                "Hint: install the same versions on both machines."
+            )
+        return fingerprint
+
+    def _computed_fingerprint(self) -> bytes:
         mechanism = type(self.mechanism)
         self.mechanism.embedding.verify()
         facts = {
@@ -90,13 +105,18 @@ class Perturber:
             "policy": self.policy.to_dict(),
             "tokenizer": RULE_FINGERPRINT,
         }
-        fingerprint = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).digest()
-        if vars(self).get("_pickled_fingerprint", fingerprint) != fingerprint:
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).digest()
+
+    def verify(self) -> None:
+        """Check that vectors and parameters are those that the guarantee is about.
+
+        A mechanism whose parameters can be changed would otherwise release under the guarantee of others.
+        """
+        if self._computed_fingerprint() != self.fingerprint:
             raise IntegrityError(
-                "The parameters, vectors or code of this perturber differ from those that were pickled. "
-                "Hint: install the same versions on both machines."
+                f"The parameters of this {type(self.mechanism).__name__} were changed after its first use. "
+                "Hint: make a new mechanism and a new Perturber."
             )
-        return fingerprint
 
     def derive_stream(self, key: RunKey, *context: str | bytes | int) -> Stream:
         """Return the stream for a context under a key; two settings never share noise under one key."""
@@ -105,6 +125,7 @@ class Perturber:
     @cached_property
     def guarantee(self) -> TextGuarantee:
         """What is promised about complete texts."""
+        self.verify()  # the fingerprint is kept, so a later change of the mechanism is noticed
         return TextGuarantee(self.mechanism.guarantee, self.policy, self.tokenizer)
 
     def exposure(self, prior: Prior | None = None) -> Exposure:

@@ -7,7 +7,7 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from wordveil.engines import (
     EngineKind,
     EngineMaker,
     LocalEngine,
-    Perturbed,
     engine_kinds,
     engine_maker,
     register_engine,
@@ -28,6 +27,8 @@ from wordveil.engines import registry as engine_registry
 from wordveil.engines.base import perturbed_texts, stream_of
 from wordveil.nearest.threads import join_all
 from wordveil.tables import Chunk
+
+from .toy import OneByOne
 
 SMALL: dict[str, Any] = {"workers": 2, "master": "local[2]"}
 """Options that keep an engine to two cores, where it has them."""
@@ -106,17 +107,6 @@ def test_a_file_through_the_engine(make: EngineMaker, same: wv.Perturber, tmp_pa
         tmp_path / "in.jsonl", tmp_path / "out.jsonl", perturber=same, text="m", keep="n", engine=make
     )
     assert [json.loads(line) for line in run.output.read_text().splitlines()] == rows
-
-
-class OneByOne(Engine):
-    """A toy engine: one chunk at a time, in the thread that asks for it."""
-
-    def __init__(self, perturber: wv.Perturber, key: wv.RunKey) -> None:
-        self._perturber, self._key = perturber, key
-
-    def perturb(self, chunks: Iterable[Chunk], *, waits: bool = False) -> Iterator[Perturbed]:
-        for ordinal, chunk in enumerate(chunks):
-            yield Perturbed(chunk, *perturbed_texts(self._perturber, self._key, 0, ordinal, chunk.texts))
 
 
 @pytest.fixture

@@ -156,8 +156,8 @@ def test_utility_beside_the_paper_and_on_one_kind_of_text() -> None:
     result = utility(("ham", "spam"), ("private",))
     report = make_report(replace(result, settings=result.settings | {"paper": "sms"}))
     assert cells(report, "Unperturbed text") == {
-        "ours, bow, about 'ham'": ("0.500", "0.500", "0.500"),
-        "ours, bow, about 'spam'": ("0.500", "0.500", "0.500"),
+        "ours, bag of words, about 'ham'": ("0.500", "0.500", "0.500"),
+        "ours, bag of words, about 'spam'": ("0.500", "0.500", "0.500"),
         "majority, about 'ham'": ("0.250", "0.250", "0.250"),
         "majority, about 'spam'": ("0.250", "0.250", "0.250"),
         "chance, about 'ham'": ("0.170", "0.170", "0.170"),

@@ -57,13 +57,13 @@ def regions(embedding: wv.Embedding, labels: Ints, lam: float) -> tuple[Regions,
         values, vectors = np.linalg.eigh(lam * mixed / (len(members) + dim) + (1.0 - lam) * np.eye(dim))
         parts.append((np.maximum(values, 0.1), vectors))
         centres.append(members.mean(axis=0))
-    made = Regions(
+    regions = Regions(
         np.append(labels, 0),
         np.array(centres) @ axes,
         np.array([values for values, _ in parts]),
         np.array([axes.T @ vectors for _, vectors in parts]),
     )
-    return made, [(vectors * values) @ vectors.T for values, vectors in parts]
+    return regions, [(vectors * values) @ vectors.T for values, vectors in parts]
 
 
 def bounds(embedding: wv.Embedding, matrices: list[Floats], first: float, second: float) -> Floats:

@@ -47,6 +47,8 @@ def _facts_or_error(name: str) -> dict[str, Any]:
         return mechanism_facts(mechanism_class(name))
     except (MachineError, ParameterError) as error:
         return {"name": name, "error": str(error)}
+    except Exception as error:  # the class of another package can be anything
+        return {"name": name, "error": type(error).__name__}
 
 
 def mechanism_facts(mechanism: type[Mechanism]) -> dict[str, Any]:

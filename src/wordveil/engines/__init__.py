@@ -1,6 +1,6 @@
 """The engines that perturb chunks: threads of this process, or a Spark cluster."""
 
-from wordveil.engines.base import Engine, EngineMaker, Perturbed
+from wordveil.engines.base import Engine, EngineMaker, Perturbed, complete_answers
 from wordveil.engines.local import LocalEngine
 from wordveil.engines.registry import EngineKind, engine_kinds, engine_maker, register_engine
 
@@ -10,6 +10,7 @@ __all__ = [
     "EngineMaker",
     "LocalEngine",
     "Perturbed",
+    "complete_answers",
     "engine_kinds",
     "engine_maker",
     "register_engine",

@@ -2,16 +2,18 @@
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Self
 
 import numpy as np
 
+from wordveil.errors import IntegrityError
 from wordveil.perturber import Perturber, PrivateReport
 from wordveil.randomness import RunKey, Stream
 from wordveil.tables.base import Chunk, Columns
 
-__all__ = ["Engine", "EngineMaker", "Perturbed", "perturbed_texts", "stream_of"]
+__all__ = ["Engine", "EngineMaker", "Perturbed", "complete_answers", "perturbed_texts", "stream_of"]
 
 
 class Perturbed(NamedTuple):
@@ -42,6 +44,41 @@ class Engine(ABC):
     def close(self) -> None:
         """Stop the work and free its resources; the answers of unfinished chunks are dropped."""
         return
+
+
+def complete_answers(engine: Engine, chunks: Iterable[Chunk], *, waits: bool = False) -> Iterator[Perturbed]:
+    """Yield what an engine returns; IntegrityError unless that is all chunks in order, with all answers.
+
+    A text without an answer would be published as it is.
+    """
+    pending: deque[Chunk | None] = deque()
+
+    def remembered() -> Iterator[Chunk]:
+        for chunk in chunks:
+            pending.append(chunk)
+            yield chunk
+        pending.append(None)  # the end
+
+    for done in engine.perturb(remembered(), waits=waits):
+        chunk = pending.popleft() if pending else None
+        if chunk is None or done.chunk is not chunk or not _is_answered(chunk, done.answers):
+            raise _incomplete(engine)
+        yield done
+    if [*pending] != [None]:
+        raise _incomplete(engine)
+
+
+def _is_answered(chunk: Chunk, answers: Columns) -> bool:
+    return answers.keys() == chunk.texts.keys() and all(
+        len(answers[name]) == len(texts) for name, texts in chunk.texts.items()
+    )
+
+
+def _incomplete(engine: Engine) -> IntegrityError:
+    return IntegrityError(
+        f"The engine {type(engine).__name__} did not answer every text, in order. "
+        "Hint: use --engine local, and report this to the author of the engine."
+    )
 
 
 EngineMaker = Callable[[Perturber, RunKey], Engine]

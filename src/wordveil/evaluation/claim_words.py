@@ -180,9 +180,9 @@ def _no_difference(numbers: Numbers) -> tuple[str, str]:
     if not differences:
         return claim, "no classifier is significantly better than the most frequent label"
     lines = "; ".join(
-        f"λ = {each['lam']:g}{_at(each['epsilon'])}: {each['mean']:+.3f} ± {each['half']:.3f} "
-        f"({p_in_words(each['p'])})"
-        for each in differences
+        f"λ = {row['lam']:g}{_at(row['epsilon'])}: "
+        f"{row['mean']:+.3f} ± {row['half']:.3f} ({p_in_words(row['p'])})"
+        for row in differences
     )
     count, level = len(differences), numbers["level"]
     tests = f"{count} test{'s'[: count > 1]}"

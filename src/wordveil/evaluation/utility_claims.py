@@ -175,18 +175,18 @@ def _no_difference(grid: ScoredGrid) -> Verdict:
             {
                 "lam": grid.lams[i],
                 "epsilon": grid.epsilons[j],
-                "mean": each.mean,
-                "half": each.half,
-                "p": kept_p(each.p_different),
+                "mean": paired.mean,
+                "half": paired.half,
+                "p": kept_p(paired.p_different),
             }
-            for (i, j), each in compared.items()
+            for (i, j), paired in compared.items()
         ],
     }
     if not compared:
         return worded("no_difference", UNDECIDED, numbers)
-    if min(each.p_different for each in compared.values()) <= _LEVEL / len(compared):
+    if min(paired.p_different for paired in compared.values()) <= _LEVEL / len(compared):
         return worded("no_difference", DOES_NOT_HOLD, numbers)
-    if max(each.half for each in compared.values()) > _MAX_HALF_WIDTH:
+    if max(paired.half for paired in compared.values()) > _MAX_HALF_WIDTH:
         return worded("no_difference", UNDECIDED, numbers | {"max_half": _MAX_HALF_WIDTH})
     if not learns[:, counted].all():
         return worded("no_difference", UNDECIDED, numbers | {"some_not_learnt": True})

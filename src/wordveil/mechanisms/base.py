@@ -28,6 +28,7 @@ __all__ = ["JSON", "MECHANISM_NAME", "Mechanism"]
 _PERTURBING: Final = ("_perturb", "_noisy_points", "_answers", "law", "perturb_ids")
 
 _ADDS_BLOCK_LIST: Final = "_adds_block_list"
+_BLOCK_LIST: Final = "block_list"
 # Names are printed, and stored in ledgers and manifests.
 MECHANISM_NAME: Final = re.compile("[a-z0-9_-]{1,100}")
 
@@ -202,7 +203,8 @@ class Mechanism(ABC):
             return dict(json.loads(json.dumps(facts, allow_nan=False)))
         except (TypeError, ValueError):
             raise ParameterError(
-                f"{type(self).__name__}.parameters() must return finite numbers, str, lists and dicts."
+                f"{type(self).__name__}.parameters() must return finite numbers, str, lists and dicts. "
+                "Hint: convert numbers of NumPy by float() or int()."
             ) from None
 
     def __repr__(self) -> str:
@@ -218,7 +220,7 @@ class Mechanism(ABC):
             raise parameter_error("stream", "perturb_ids", "be a Stream, made by secure_stream()", stream)
         checked = self._checked(ids)
         answers = self._perturb(checked.ravel(), thread_stream() if stream is None else stream)
-        return self._cleaned(answers).reshape(checked.shape)
+        return self._cleaned(self._checked_answers(answers, checked.size)).reshape(checked.shape)
 
     def perturb_words(self, words: Iterable[str], *, stream: Stream | None = None) -> list[str]:
         """Return a word of the vocabulary for each word; unknown words are perturbed from the centroid.
@@ -238,6 +240,23 @@ class Mechanism(ABC):
         vocabulary = self.embedding.words
         answers = self.perturb_ids(self.embedding.ids_of(words), stream=stream)
         return [vocabulary[answer] for answer in answers.tolist()]
+
+    def _checked_answers(self, answers: object, count: int) -> NDArray[np.int64]:
+        """Return what `_perturb` returned, which may be the code of a user."""
+        if (
+            isinstance(answers, np.ndarray)
+            and answers.dtype.kind in "iu"
+            and answers.shape == (count,)
+            # Below 0 is a large number without its sign.
+            and (
+                not count
+                or int(answers.astype(np.int64, copy=False).view(np.uint64).max()) < len(self.embedding)
+            )
+        ):
+            return answers.astype(np.int64, copy=False)
+        raise ParameterError(
+            f"{type(self).__name__}._perturb must return a flat array with the id of a word for each id."
+        )
 
     def _checked(self, ids: ArrayLike) -> NDArray[np.int64]:
         raw_ids = np.asarray(ids)
@@ -259,7 +278,12 @@ def _with_block_list(parameters: Callable[[Any], dict[str, JSON]]) -> Callable[[
     @wraps(parameters)
     def wrapper(self: Mechanism) -> dict[str, JSON]:
         facts = parameters(self)
-        return facts if self.blocked is None else facts | {"block_list": self.blocked.fingerprint[:16]}
+        if not isinstance(facts, dict) or not all(isinstance(name, str) for name in facts):
+            raise ParameterError(f"{type(self).__name__}.parameters() must return a dict whose keys are str.")
+        fingerprint = None if self.blocked is None else self.blocked.fingerprint[:16]
+        if facts.get(_BLOCK_LIST, fingerprint) != fingerprint:  # what a parent class returns may have it
+            raise ParameterError(f"{type(self).__name__}.parameters() must not have the key '{_BLOCK_LIST}'.")
+        return facts if fingerprint is None else facts | {_BLOCK_LIST: fingerprint}
 
     setattr(wrapper, _ADDS_BLOCK_LIST, True)
     return wrapper

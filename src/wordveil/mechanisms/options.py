@@ -56,6 +56,25 @@ class Option:
     choices: tuple[str, ...] = ()
     needed: bool = False
 
+    def __post_init__(self) -> None:
+        is_number = self.type in (float, int)
+        bounds = [bound for bound in (self.low, self.high) if bound is not None]
+        if not isinstance(self.name, str) or not self.name.isidentifier():
+            raise self._invalid("have the name of a keyword argument")
+        if self.type not in (float, int, bool, str):
+            raise self._invalid("have the type float, int, bool or str")
+        if bounds and (not is_number or not all(type(bound) in (float, int) for bound in bounds)):
+            raise self._invalid("have numbers as its range, and be a number")
+        if not all(map(math.isfinite, bounds)) or bounds != sorted(bounds):
+            raise self._invalid("have a finite range, from low to high")
+        if not isinstance(self.choices, tuple) or (self.choices and self.type is not str):
+            raise self._invalid("have a tuple of choices only if its type is str")
+        if self.default is not REQUIRED and self.default is not None:
+            self.check(self.default, "Option")
+
+    def _invalid(self, must: str) -> ParameterError:
+        return ParameterError(f"The option '{self.name}' of a mechanism must {must}.")
+
     @property
     def range(self) -> str:
         """The allowed values in readable form; empty if every value of the type is allowed."""

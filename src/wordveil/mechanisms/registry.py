@@ -48,6 +48,10 @@ _FAMILY: Final[tuple[type[Mechanism], ...]] = (
     TruncatedExponential,
     CusText,
 )
+# Other arguments of mechanisms and of `make_mechanism`, and keys that are added to parameters.
+_RESERVED: Final = frozenset(
+    {"name", "device", "blocked", "embedding", "epsilon", "block_list", "mechanism", "dims"}
+)
 _registered: dict[str, type[Mechanism]] = {mechanism.registered_name(): mechanism for mechanism in _FAMILY}
 _lock = threading.Lock()
 
@@ -63,14 +67,12 @@ def register_mechanism(mechanism: type[Mechanism]) -> type[Mechanism]:
     if not (isinstance(mechanism, type) and issubclass(mechanism, Mechanism)):
         raise ParameterError("Only a subclass of wv.Mechanism can be registered.")
     name = mechanism.registered_name()
-    reserved = {option.name for option in mechanism.options} & {
-        "name",
-        "device",
-        "blocked",
-        "embedding",
-        "epsilon",
-    }
-    if reserved:
+    if not all(isinstance(option, Option) for option in mechanism.options):
+        raise ParameterError(f"The options of the mechanism '{name}' must be a tuple of wv.Option.")
+    names = [option.name for option in mechanism.options]
+    if len(set(names)) < len(names):
+        raise ParameterError(f"The options of the mechanism '{name}' must have different names.")
+    if reserved := _RESERVED.intersection(names):
         raise ParameterError(f"An option of a mechanism must not be called '{min(reserved)}'.")
     with _lock:
         registered = _registered.setdefault(name, mechanism)

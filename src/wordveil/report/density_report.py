@@ -14,7 +14,7 @@ from wordveil.report.tables import StatTable
 
 __all__ = ["density_report"]
 
-_MAX_BINS: Final = 10
+_MAX_BINS: Final = 10  # as many as a table shows at once; chosen by judgement
 _MIN_BIN_SIZE: Final = 20  # a mean over fewer words is mostly noise
 
 

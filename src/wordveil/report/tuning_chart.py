@@ -11,7 +11,7 @@ from wordveil.report.charts import Chart, Level, Line, Panel
 __all__ = ["tuning_chart"]
 
 _MOST_LINES: Final = 5  # and the choice: more could not be told apart
-_MOST_LEVELS: Final = 3
+_MOST_LEVELS: Final = 3  # dashed lines of baselines; chosen by judgement
 _ENDS: Final = ("share", "low", "high")
 # The same statistic for answers that tell nothing: its column, and what to call it.
 _NULLS: Final = {

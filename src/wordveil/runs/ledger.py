@@ -78,13 +78,14 @@ class Release:
         word = perturber.guarantee.word
         setting = perturber.mechanism.setting()
         epsilon, distance = word.distance or (None, None)
+        epsilon = None if epsilon is None else float(epsilon)
         release = {
             "mechanism": setting["mechanism"],
             "parameters": setting,
             "epsilon": epsilon,
             "distance": distance,
             "vectors": perturber.mechanism.embedding.fingerprint,
-            "worst_case_exponent": word.worst_case.upper,
+            "worst_case_exponent": float(word.worst_case.upper),
             "secure": secure,
             "unsafe": [*perturber.policy.unsafe, *perturber.mechanism.unsafe],
         }

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from wordveil.errors import ParameterError
 from wordveil.exposure import Exposure
+from wordveil.guarantee import Guarantee
+from wordveil.metric import Bracket
 from wordveil.perturber import Perturber
 from wordveil.tables import Table
 from wordveil.tokens import RULE_FINGERPRINT
@@ -43,8 +45,8 @@ def _sources(folder: Traversable, path: str) -> list[tuple[str, bytes]]:
 
 def settings(perturber: Perturber, *, secure: bool) -> dict[str, Any]:
     """Return the parameters, the policy, the source of the noise and the fingerprints."""
+    perturber.verify()
     embedding, blocked = perturber.mechanism.embedding, perturber.mechanism.blocked
-    embedding.verify()
     return {
         "parameters": perturber.mechanism.setting(),
         "policy": perturber.policy.to_dict(),
@@ -106,12 +108,15 @@ def release_facts(
 
 def promise(perturber: Perturber) -> dict[str, Any]:
     """Return the guarantee as plain JSON; ParameterError if a user's own mechanism has one that is not."""
+    name, word = type(perturber.mechanism).__name__, perturber.mechanism.guarantee
+    if not isinstance(word, Guarantee) or not isinstance(word.worst_case, Bracket):
+        raise ParameterError(f"The guarantee of {name} must be a Guarantee, and its worst case a Bracket.")
     facts = perturber.guarantee.to_dict()
     try:
         json.dumps(facts, allow_nan=False)
     except (TypeError, ValueError):
         raise ParameterError(
-            f"The guarantee of {type(perturber.mechanism).__name__} must have finite numbers. "
+            f"The guarantee of {name} must have finite numbers. "
             "Hint: an exponent of 1e200 stands for 'nothing is promised'."
         ) from None
     return facts

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from wordveil.engines import EngineMaker, Perturbed
+from wordveil.engines import EngineMaker, Perturbed, complete_answers
 from wordveil.errors import FormatError, IntegrityError, MachineError, ParameterError
 from wordveil.perturber import Perturber, warn_if_weak
 from wordveil.prior import Prior
@@ -209,7 +209,8 @@ class Run:
         seconds_before = progress.seconds
         started = last_commit = time.monotonic()
         with self.make_engine(self.perturber, self.key) as engine:
-            for done in engine.perturb(self._remaining(progress.rows), waits=self.input is None):
+            chunks = self._remaining(progress.rows)
+            for done in complete_answers(engine, chunks, waits=self.input is None):
                 pending.append(self._pack(self.table.encode(done.chunk, done.answers)))
                 size += len(pending[-1])
                 _count(done, progress)

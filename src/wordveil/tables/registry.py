@@ -61,6 +61,10 @@ class Format:
     delimiter: str | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.isidentifier() or not callable(self.open):
+            raise ParameterError(
+                "A format must have a name of letters, digits and _, and a function to open it."
+            )
         for extension in self.extensions:
             if not extension.startswith(".") or "." in extension[1:] or extension != extension.lower():
                 raise ParameterError(

@@ -20,7 +20,7 @@ COMMAND = ["tune", "--lams", "0", "--answers", "nearest", "--draws", "200"]
     ("limits", "shown"),
     [
         (["--max-attack", "0.2", "--min-closeness", "0.9"], "was asked for"),
-        (["--max-attack", "0.000001"], "where at most 0.0001% was asked for"),
+        (["--max-attack", "0.000001"], "; at most 0.0001% was asked for"),
     ],
 )
 @pytest.mark.parametrize("form", [[], ["--json"]])

@@ -57,6 +57,8 @@ class Statistic:
     is_privacy : bool
         Whether smaller is better, and grows with ε.
     needs_texts : bool
+    has_percentiles : bool
+        Whether a percentile over words can be judged in place of their mean.
     """
 
     probe: str
@@ -64,6 +66,19 @@ class Statistic:
     read: Reader
     is_privacy: bool = True
     needs_texts: bool = False
+    has_percentiles: bool = False
+
+    def label_at(self, percentile: float | None) -> str:
+        """Return what it is, for people, if it is judged at this percentile over words.
+
+        Examples
+        --------
+        >>> STATISTICS["unchanged"].label_at(95), STATISTICS["attack"].label_at(95)
+        ('how often a word of the vocabulary stays (percentile 95 over words)', 'S, how often a word is guessed')
+        """
+        if percentile is None or not self.has_percentiles:
+            return self.label
+        return f"{self.label} (percentile {percentile:g} over words)"
 
 
 def _share(name: str) -> Reader:
@@ -122,8 +137,12 @@ STATISTICS: Final = {
         _share("cosine_content"),
         is_privacy=False,
     ),
-    "unchanged": Statistic("unchanged", "how often a word of the vocabulary stays", _unchanged),
-    "attack_on_watched": Statistic("watched", "how often a watched word is recognised", _watched),
+    "unchanged": Statistic(
+        "unchanged", "how often a word of the vocabulary stays", _unchanged, has_percentiles=True
+    ),
+    "attack_on_watched": Statistic(
+        "watched", "how often a watched word is recognised", _watched, has_percentiles=True
+    ),
     "linkage": Statistic(
         "linkage", "how often a text is linked to its original", _share("linkage"), needs_texts=True
     ),
@@ -169,8 +188,10 @@ class Constraint:
         excess = distance / self.limit
         return max(excess, 1.0) if share.flaw and end != "favourable" else excess
 
-    def __str__(self) -> str:
-        return f"{self.statistic.label}: at {'most' if self.statistic.is_privacy else 'least'} {self.limit:g}"
+    def label(self, percentile: float | None) -> str:
+        """Return what is asked for, of this percentile over words if it has one."""
+        side = "most" if self.statistic.is_privacy else "least"
+        return f"{self.statistic.label_at(percentile)}: at {side} {self.limit:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +226,7 @@ class Problem:
         """Return the same facts as plain JSON values."""
         return {
             "goal": f"{'largest' if self.is_for_utility else 'smallest'} {STATISTICS[self.goal].label}",
-            "constraints": [str(constraint) for constraint in self.constraints],
+            "constraints": [constraint.label(self.percentile) for constraint in self.constraints],
             "limits": {constraint.name: constraint.limit for constraint in self.constraints},
             "optimised": self.goal,
             "percentile": self.percentile,
@@ -245,7 +266,7 @@ def make_problem(
         )
     if at_percentile is not None:
         check_real(at_percentile, "at_percentile", "tune", "be in (0, 100)", 1e-9, 100.0 - 1e-9)
-        if not {"unchanged", "attack_on_watched"} & {constraint.name for constraint in constraints}:
+        if not any(constraint.statistic.has_percentiles for constraint in constraints):
             raise ParameterError(
                 "--at-percentile is about --max-unchanged and --max-attack-on-watched. Hint: add one of them."
             )

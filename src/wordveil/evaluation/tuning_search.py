@@ -114,18 +114,18 @@ class Search:
         return _sorted(looked, "middle")
 
     def judge(
-        self, curve: Curve, epsilon: float, effort: Effort, *, with_goal: bool, small: bool = False
+        self, curve: Curve, epsilon: float, effort: Effort, *, in_full: bool, small: bool = False
     ) -> Point:
-        """Measure the constraints at a setting, without the goal only until one is clearly exceeded."""
+        """Measure a setting: the constraints and the goal, or only constraints, until one is clearly exceeded."""
         measurer = self.small if small else self.measurer
         mechanism, problem = curve.at(epsilon), self.problem
         shares: dict[str, Measured] = {}
         for constraint in problem.constraints:
             share = problem.value(constraint.name, measurer, mechanism, effort)
             shares[constraint.name] = share
-            if not with_goal and constraint.excess(share, "favourable") > NEARLY:
+            if not in_full and constraint.excess(share, "favourable") > NEARLY:
                 break  # the others are more expensive
-        goal = problem.value(problem.goal, measurer, mechanism, effort) if with_goal else None
+        goal = problem.value(problem.goal, measurer, mechanism, effort) if in_full else None
         point = Point(curve, epsilon, shares, goal, problem, effort)
         self._remember(point, effort)
         return point
@@ -162,13 +162,27 @@ class Search:
         for beyond, within in zip([None, *points], points, strict=False):
             if within.excess("middle") <= 0.0:
                 epsilon = within.epsilon if beyond is None else _crossing(within, beyond, "middle")
-                return self._look(curve, self._safe(epsilon), with_goal=True)
-        # Of equals, the last: further on, constraints are easier to satisfy.
-        least = min(reversed(points), key=lambda point: point.excess("middle"))
-        return self._look(curve, least.epsilon, with_goal=True)
+                return self._look(curve, self._safe(epsilon), in_full=True)
+        return self._least(points, "middle", small=True)
 
-    def _look(self, curve: Curve, epsilon: float, *, with_goal: bool = False) -> Point:
-        return self.judge(curve, epsilon, self.first, with_goal=with_goal, small=True)
+    def _look(self, curve: Curve, epsilon: float, *, in_full: bool = False) -> Point:
+        return self.judge(curve, epsilon, self.first, in_full=in_full, small=True)
+
+    def _least(self, points: list[Point], end: End, *, small: bool = False) -> Point:
+        """Return the point that exceeds its limits least, measured in full.
+
+        What was measured until one constraint failed clearly is a lower bound: the next one may fail by more.
+        """
+        least: Point | None = None
+        # Of equals, the last: further on, constraints are easier to satisfy.
+        for point in sorted(reversed(points), key=lambda point: point.excess(end)):
+            if least is not None and point.excess(end) >= least.excess(end):
+                break
+            known = self.judge(point.curve, point.epsilon, point.effort, in_full=True, small=small)
+            if least is None or known.excess(end) < least.excess(end):
+                least = known
+        assert least is not None
+        return least
 
     def _safe(self, epsilon: float) -> float:
         """Return ε with three digits, rounded to the side on which constraints still hold."""
@@ -180,11 +194,10 @@ class Search:
         epsilon, step = self._safe(start.epsilon), math.log(_STEP)
         within: Point | None = None
         beyond: Point | None = None
-        best: Point | None = None
+        points: list[Point] = []
         for _ in range(_EVALUATIONS):
-            point = self.judge(start.curve, epsilon, effort, with_goal=False)
-            if best is None or point.excess(end) <= best.excess(end):
-                best = point
+            point = self.judge(start.curve, epsilon, effort, in_full=False)
+            points.append(point)
             if point.excess(end) <= 0.0:
                 within = point if within is None or _further(point, within, outward) else within
             else:
@@ -200,9 +213,7 @@ class Search:
                 direction = outward if beyond is None else -outward
                 epsilon = self._safe(point.epsilon * math.exp(direction * step))
                 step *= 2.0
-        kept = within if within is not None else best
-        assert kept is not None
-        return self.judge(kept.curve, kept.epsilon, effort, with_goal=True)
+        return self._least([within] if within is not None else points, end)
 
     def _confirmed(self, settled: Point) -> Point:
         """Return a settled point measured with draws that did not choose its ε, and moved back if these fail.
@@ -215,14 +226,14 @@ class Search:
         attempts: list[Point] = []
         for number in range(1, _CONFIRMATIONS + 1):
             effort = replace(self.last, seed=self.last.seed + number)
-            attempts.append(self.judge(settled.curve, epsilon, effort, with_goal=False))
+            attempts.append(self.judge(settled.curve, epsilon, effort, in_full=False))
             excess = attempts[-1].excess()
             if excess <= 0.0 or settled.excess() > 0.0:  # what is not within the limits is measured once
                 break
             step = max(2.0 * step, _ELASTICITY * min(excess, _LARGEST_EXCESS))
             epsilon = self._safe(epsilon * math.exp(inward * step))
-        best = min(attempts, key=lambda point: max(point.excess(), 0.0))
-        return self.judge(best.curve, best.epsilon, best.effort, with_goal=True)
+        within = [point for point in attempts if point.excess() <= 0.0]
+        return self._least(within or attempts, "unfavourable")
 
 
 def rounded(epsilon: float, *, down: bool) -> float:

@@ -67,7 +67,7 @@ def limit_in_words(name: str, limit: float) -> str:
 def limits_in_words(problem: Mapping[str, Any]) -> list[str]:
     """Return the constraints of a problem, as `Problem.to_dict` has them."""
     return [
-        f"{STATISTICS[name].label}: {limit_in_words(name, limit)}"
+        f"{STATISTICS[name].label_at(problem.get('percentile'))}: {limit_in_words(name, limit)}"
         for name, limit in problem["limits"].items()
     ]
 
@@ -79,29 +79,28 @@ def how_close(point: Point) -> str:
         share = point.shares.get(constraint.name)
         if share is None or constraint.excess(share) <= 0.0:
             continue
+        label, limit = constraint.statistic.label_at(point.problem.percentile), constraint.limit
+        value = f"{label} is {_told_apart(constraint.name, share.share, limit)} there"
         if share.flaw:
-            parts.append(f"{constraint.statistic.label} has {share.share:.3g} there, but {share.flaw}")
+            parts.append(f"{value}, but {share.flaw}")
             continue
-        end = share.high if constraint.statistic.is_privacy else share.low
-        side = "upper" if constraint.statistic.is_privacy else "lower"
-        asked = limit_in_words(constraint.name, constraint.limit)
-        parts.append(
-            f"{constraint.statistic.label} has {share.share:.3g} there, with an interval whose {side} end is "
-            f"{_told_apart(end, constraint.limit)}, where {asked} was asked for"
-        )
-    return f"No setting satisfies every constraint. The closest one: {'; '.join(parts)}."
+        end, side = (share.high, "up to") if constraint.statistic.is_privacy else (share.low, "down to")
+        interval = f"95% interval: {side} {_told_apart(constraint.name, end, limit)}"
+        parts.append(f"{value} ({interval}); {limit_in_words(constraint.name, limit)} was asked for")
+    return f"No setting satisfies every constraint. The closest one: {'. '.join(parts)}."
 
 
-def _told_apart(value: float, limit: float) -> str:
-    """Return a value with at least three digits, and as many as tell it from a limit.
+def _told_apart(name: str, value: float, limit: float) -> str:
+    """Return a value in the unit of its limit, with at least three digits and as many as tell the two apart.
 
     Examples
     --------
-    >>> _told_apart(0.4321, 0.4), _told_apart(0.40004, 0.4)
-    ('0.432', '0.40004')
+    >>> _told_apart("attack", 0.4321, 0.4), _told_apart("closeness", 0.40004, 0.4)
+    ('43.2%', '0.40004')
     """
-    texts = (f"{value:.{digits}g}" for digits in range(3, 17))
-    return next((text for text in texts if float(text) != limit), f"{value:g}")
+    factor, unit = (100.0, "%") if name in SHARES else (1.0, "")
+    texts = (f"{factor * value:.{digits}g}" for digits in range(3, 17))
+    return next((text for text in texts if float(text) != factor * limit), f"{factor * value:g}") + unit
 
 
 def traded_away(problem: Problem, rows: Sequence[dict[str, Any]]) -> list[str]:

@@ -111,7 +111,7 @@ def _judged(result: TuningResult) -> StatTable:
             for value in values
         ]
         asked = "the goal" if judged["limit"] is None else limit_in_words(name, judged["limit"])
-        rows.append((STATISTICS[name].label, asked, *cells))
+        rows.append((STATISTICS[name].label_at(result.problem.get("percentile")), asked, *cells))
     note = (
         "95% intervals; a constraint is satisfied if the unfavourable end is within the limit, and one on "
         "accuracy only if the classifier is significantly better than the most frequent label."

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.doc_tables import write_tables
+from wordveil.report.utility_report import score_cell
 
 RESULTS: Final = Path("docs/experiments")
 NAMES: Final = {
@@ -41,9 +42,7 @@ def accuracies(name: str) -> list[str]:
     facts = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
     epsilons, lams = facts["settings"]["epsilons"], facts["settings"]["lams"]
     cells = {
-        (row["tested_on"], row["lam"], row["epsilon"]): (
-            f"{row['mean']:.3f} ± {(row['high'] - row['low']) / 2.0:.3f}"
-        )
+        (row["tested_on"], row["lam"], row["epsilon"]): score_cell(row)
         for row in facts["rows"]
         if row["statistic"] == "accuracy" and row["lam"] is not None
     }

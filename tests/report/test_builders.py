@@ -228,22 +228,25 @@ def test_a_page_can_be_rendered_again_from_the_json_alone(result: Any) -> None:
     assert again.text("json") == report.text("json")
 
 
-def test_a_precision_of_labels_that_are_hardly_predicted_is_left_out() -> None:
-    """With any number of labels: at λ = 0, ε = 1 one of three is predicted 4 times."""
+def test_a_rare_label_has_its_scores_and_one_that_is_never_predicted_has_no_precision() -> None:
+    """With any number of labels: at λ = 0, ε = 1 one of three is predicted 4 times, another never."""
     result = utility(("a", "b", "c"), ("clean",))
+    predicted = {"a": 0.0, "b": 4.0, "c": 100.0}
     for row in result.facts:
         if row["label"] is not None:
-            is_rare = (row["label"], row["lam"], row["epsilon"]) == ("b", 0.0, 1.0)
-            row["predicted"] = 4.0 if is_rare else 100.0
+            row["predicted"] = (
+                predicted[row["label"]] if (row["lam"], row["epsilon"]) == (0.0, 1.0) else 100.0
+            )
     report = make_report(result)
-    assert cells(report, "Macro precision")["λ = 0"][0] == "–"
-    assert "–" not in cells(report, "Macro precision")["λ = 1"]
-    assert cells(report, "Label 'b'")["precision, λ = 0"][0] == "–"
-    for title in ("Macro recall", "Macro F1"):
+    assert cells(report, "Label 'a'")["precision, λ = 0"][0] == "–"
+    assert all("–" not in line for line in cells(report, "Label 'b'").values())
+    for title in ("Macro precision", "Macro recall", "Macro F1"):
         assert all("–" not in line for line in cells(report, title).values())
     (chart,) = (chart for chart in report.charts if chart.name == "scores-clean")
-    assert [len(line.x) for line in chart.panels[0].lines] == [2, 3]
+    assert [len(line.x) for panel in chart.panels for line in panel.lines] == [3] * 6
     assert [panel.title for panel in chart.panels] == ["macro precision", "macro recall", "macro F1"]
+    notes = {table.title.partition(",")[0]: table.note for table in report.tables}
+    assert "a label that is never predicted counts as 0" in notes["Macro precision"]
 
 
 def test_summaries_of_different_mechanisms_do_not_mix_their_epsilons() -> None:

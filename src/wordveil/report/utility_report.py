@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from wordveil.evaluation.results import UtilityResult
 from wordveil.evaluation.verdicts import paper
@@ -11,16 +11,13 @@ from wordveil.report.grids import Row, course, grid_table, lines_of, name_settin
 from wordveil.report.report import Report, make_report
 from wordveil.report.tables import StatTable
 
-__all__ = ["utility_report"]
+__all__ = ["score_cell", "utility_report"]
 
 _MACRO: Final = ("macro_precision", "macro_recall", "macro_f1")
 _BY_LABEL: Final = ("precision", "recall", "f1")
 _BASELINES: Final = ("unperturbed", "majority", "chance")
-_MIN_PREDICTIONS: Final = 10  # of fewer, a precision means nothing
+_NEVER_PREDICTED: Final = "the precision of a label that is never predicted counts as 0"
 _EQUAL_SIDES: Final = 0.0025  # of an interval: a smaller difference is not worth two numbers
-_SETTING: Final = (
-    "tested_on", "setting", "vectors", "mechanism", "dims", "lam", "epsilon", "answer", "options",
-)  # fmt: skip
 _MAX_LABELS: Final = 20  # with tables of their own; the files for machines have all of them
 _NOTES: Final = {
     False: "± or in brackets: the 95% interval over repetitions, corrected because they share data (Nadeau "
@@ -49,10 +46,9 @@ def utility_report(result: UtilityResult) -> Report:
         decimals=2,
     )
     note = _NOTES[result.settings.get("split") == "fixed"]
-    shown, rare = _without_rare(rows), _rare_places(rows)
-    charts = [chart for on in tested if (chart := _scores_chart(shown, on)).panels]
+    charts = [chart for on in tested if (chart := _scores_chart(rows, on)).panels]
     tables = [
-        _score_table(part, f"{_words(statistic)}, {result.name}, tested on {on} text", note, rare)
+        _score_table(part, f"{_words(statistic)}, {result.name}, tested on {on} text", note)
         for statistic in ("accuracy", *_MACRO)
         for on in tested
         if (part := _of(rows, statistic, on))
@@ -123,8 +119,7 @@ def _scores_chart(rows: Sequence[Row], on: str) -> Chart:
     return Chart(
         f"scores-{on}",
         f"{', '.join(map(_words, names)).replace('macro', 'Macro', 1)} against ε, tested on {on} text. "
-        "Macro is the mean over all labels; a macro precision is left out where some label was predicted "
-        f"fewer than {_MIN_PREDICTIONS} times.",
+        f"Macro is the mean over all labels; {_NEVER_PREDICTED}.",
         tuple(_panel(_of(rows, name, on), _words(name)) for name in names),
         "ε",
         "score",
@@ -133,20 +128,12 @@ def _scores_chart(rows: Sequence[Row], on: str) -> Chart:
     )
 
 
-def _score_table(rows: Sequence[Row], title: str, note: str, rare: set[tuple[Any, ...]]) -> StatTable:
-    marked = [
-        {
-            **row,
-            "is_rare": row["statistic"] == "macro_precision"
-            and tuple(row.get(key) for key in _SETTING) in rare,
-        }
-        for row in rows
-    ]
+def _score_table(rows: Sequence[Row], title: str, note: str) -> StatTable:
     notes = [note] if any(row["low"] is not None for row in rows) else []
-    if any(row["is_rare"] for row in marked):
-        notes.append(f"–: some label was predicted fewer than {_MIN_PREDICTIONS} times.")
+    if rows[0]["statistic"] == "macro_precision":
+        notes.append(f"{_NEVER_PREDICTED[0].upper()}{_NEVER_PREDICTED[1:]}.")
     return grid_table(
-        f"{title[0].upper()}{title[1:]}", marked, _cell, below=dict(_levels(rows[0])), note=" ".join(notes)
+        f"{title[0].upper()}{title[1:]}", rows, score_cell, below=dict(_levels(rows[0])), note=" ".join(notes)
     )
 
 
@@ -154,8 +141,9 @@ def _words(statistic: str) -> str:
     return statistic.replace("_", " ").replace("f1", "F1")
 
 
-def _cell(row: Row) -> str:
-    if row.get("is_rare"):
+def score_cell(row: Row) -> str:
+    """Return a score with its interval."""
+    if row.get("is_undefined"):
         return "–"
     mean, low, high = row["mean"], row["low"], row["high"]
     if low is None:
@@ -174,7 +162,7 @@ def _label_table(rows: Sequence[Row], label: str, on: str) -> StatTable:
         {
             "setting": f"{_words(statistic)}, {name}",
             **{key: row[key] for key in ("epsilon", "mean", "low", "high")},
-            "is_rare": statistic == "precision" and _is_rare(row),
+            "is_undefined": statistic == "precision" and row.get("predicted") == 0.0,
         }
         for statistic, part in parts.items()
         for name, row in zip(name_settings(part), part, strict=True)
@@ -184,34 +172,9 @@ def _label_table(rows: Sequence[Row], label: str, on: str) -> StatTable:
         for statistic, part in parts.items()
         for name, text in _levels(part[0])
     }
-    is_any_rare = any(row["is_rare"] for row in chosen)
-    note = f"–: the label was predicted fewer than {_MIN_PREDICTIONS} times." if is_any_rare else ""
-    table = grid_table(f"Label '{label}', tested on {on} text", chosen, _cell, below=below, note=note)
+    note = "–: the label was never predicted." if any(row["is_undefined"] for row in chosen) else ""
+    table = grid_table(f"Label '{label}', tested on {on} text", chosen, score_cell, below=below, note=note)
     return replace(table, is_detail=True)
-
-
-def _rare_places(rows: Sequence[Row]) -> set[tuple[Any, ...]]:
-    """Return the settings at which some label is hardly ever predicted: its precision means nothing."""
-    return {
-        tuple(row.get(key) for key in _SETTING)
-        for row in rows
-        if row["statistic"] == "precision" and _is_rare(row)
-    }
-
-
-def _is_rare(row: Row) -> bool:
-    predicted = row.get("predicted")
-    return predicted is not None and bool(predicted < _MIN_PREDICTIONS)
-
-
-def _without_rare(rows: Sequence[Row]) -> list[Row]:
-    """Return rows without macro precisions that contain the precision of a label hardly ever predicted."""
-    rare = _rare_places(rows)
-    return [
-        row
-        for row in rows
-        if row["statistic"] != "macro_precision" or tuple(row.get(key) for key in _SETTING) not in rare
-    ]
 
 
 def _comparison(result: UtilityResult, paper_name: str) -> StatTable:

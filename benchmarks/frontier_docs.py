@@ -13,7 +13,7 @@ from typing import Any, Final
 from benchmarks.doc_tables import write_tables
 from wordveil.evaluation.frontier_claims import frontier_claims
 from wordveil.evaluation.results import load_result
-from wordveil.report.frontier_tables import full_names, nearest_to
+from wordveil.report.frontier_tables import full_names, interpolated, nearest_to, ranked
 from wordveil.report.output import json_lines
 from wordveil.rounding import at_most
 
@@ -42,12 +42,20 @@ def line(*cells: str) -> str:
 
 def words_table(rows: Sequence[Row]) -> list[str]:
     names = dict(zip(map(id, rows), full_names(rows), strict=True))
-    near = sorted(nearest_to(rows, 0.3), key=lambda row: -row["cosine_content"])
-    header = "setting", "ε", "S", "cosine, content", "100 nearest", "cosine, tokens", "ε·d in meaning", "N_w"
+    header = (
+        "setting",
+        "ε",
+        "S",
+        "cosine, content, at S = 30%",
+        "100 nearest",
+        "cosine, tokens",
+        "ε·d in meaning",
+        "N_w",
+    )
     lines = [line(*header), line(*["---"] * len(header)).replace(" ", "")]
-    for row in near:
+    for row, at in ranked(rows, 0.3):
         numbers = (
-            f"{row['cosine_content']:.2f}",
+            interpolated(at),
             f"{row['near_100_content']:.0%}",
             f"{row['cosine_tokens']:.2f}",
         )

@@ -105,6 +105,21 @@ def test_settings_are_placed_where_the_attacker_is_right_that_often(small: wv.Em
         assert rate.success.share == pytest.approx(target, abs=0.08)
 
 
+def test_all_draws_correct_where_a_setting_is_placed(small: wv.Embedding) -> None:
+    """400 draws place it; S in the table, from all of them, is then as near to the target as it can be told."""
+    result = small_frontier(small, attacks=[0.3, 0.6], answers=["nearest"], draws=2000)
+    assert [row["attack"] for row in result.rows()] == pytest.approx([0.3, 0.6], abs=0.01)
+
+
+def test_spread_epsilons_moves_by_what_the_precise_function_is_off() -> None:
+    def attack(epsilon: float) -> float:
+        return epsilon / (1.0 + epsilon)
+
+    targets = [0.25, 0.5]
+    epsilons = spread_epsilons(attack, targets, lambda epsilon: attack(epsilon) + 0.04)
+    assert [attack(epsilon) + 0.04 for epsilon in epsilons] == pytest.approx(targets, abs=0.005)
+
+
 def test_spread_epsilons_finds_each_target_and_survives_impossible_ones() -> None:
     calls: list[float] = []
 

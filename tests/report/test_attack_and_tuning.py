@@ -6,6 +6,7 @@ from typing import Any
 from wordveil.evaluation.attacks_result import Attack, Attacks
 from wordveil.evaluation.results import FrontierResult, TuningResult
 from wordveil.intervals import Share
+from wordveil.report.frontier_tables import interpolated, ranked
 from wordveil.report.report import make_report
 
 
@@ -129,7 +130,10 @@ def test_a_frontier_names_its_vectors_and_has_s_in_percent() -> None:
     report = make_report(result)
     assert report.title == "What settings are worth at equal attack: m-300d"
     assert report.summary[1].startswith("Within 2 percentage points of S = 30%, ")
-    assert report.tables[0].title == "For each line the setting nearest to S = 30%, in order of closeness"
+    assert (
+        report.tables[0].title
+        == "For each line the setting nearest to S = 30%, in order of closeness at that S"
+    )
     chart = report.charts[0]
     assert (chart.xlabel, chart.reference) == ("S, % of words that an attacker guesses", 30.0)
     lines = chart.panels[0].lines
@@ -139,3 +143,26 @@ def test_a_frontier_names_its_vectors_and_has_s_in_percent() -> None:
     several = [row | {"mechanism": name} for row in rows for name in ("laplace", "vickrey")]
     title = make_report(replace(result, facts=several)).title
     assert title == "What 2 mechanisms are worth at equal attack: m-300d"
+
+
+def test_lines_are_ranked_at_the_same_attack_and_not_where_each_was_measured() -> None:
+    """The first has a larger cosine where it was measured, since its S is larger there."""
+
+    def line(space: str, *points: tuple[float, float]) -> list[dict[str, Any]]:
+        return [
+            {
+                "space": space, "attack": attack, "attack_low": attack - 0.01, "attack_high": attack + 0.01,
+                "cosine_content": value, "cosine_content_low": value - 0.02,
+                "cosine_content_high": value + 0.02,
+            }
+            for attack, value in points
+        ]  # fmt: skip
+
+    rows = [
+        *line("measured beyond", (0.2, 0.40), (0.33, 0.66)),
+        *line("at it", (0.2, 0.52), (0.3, 0.62)),
+        *line("too far away", (0.1, 0.7), (0.2, 0.8)),
+    ]
+    places = ranked(rows, 0.3)
+    assert [row["space"] for row, _ in places] == ["at it", "measured beyond", "too far away"]
+    assert [interpolated(at) for _, at in places] == ["0.62 ± 0.02", "0.60 ± 0.03", ""]

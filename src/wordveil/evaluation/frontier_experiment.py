@@ -31,7 +31,7 @@ __all__ = ["ATTACKS", "curve_attack", "frontier", "setting_row"]
 
 ATTACKS: Final = (0.1, 0.2, 0.3, 0.4, 0.5)
 """The attacker's success that each line is drawn through."""
-_ROUGH: Final = Effort(draws=400)  # places ε: S is then within about 0.03 of the target
+_ROUGH: Final = Effort(draws=400)  # places ε to within about 0.03 of S; all draws then correct it
 _WORD_PROBES: Final = (
     "attack",
     "content",
@@ -180,7 +180,8 @@ class _FrontierRun:
             yield {name: value for name, value in row.items() if not isinstance(value, list)}
 
     def _placed(self, curve: Curve) -> list[float]:
-        return spread_epsilons(curve_attack(self.measurer, curve, _ROUGH), self.attacks)
+        rough, precise = (curve_attack(self.measurer, curve, effort) for effort in (_ROUGH, self.effort))
+        return spread_epsilons(rough, self.attacks, precise)
 
 
 def curve_attack(measurer: Measurer, curve: Curve, effort: Effort) -> Callable[[float], float]:

@@ -73,8 +73,10 @@ class Statistic:
 
         Examples
         --------
-        >>> STATISTICS["unchanged"].label_at(95), STATISTICS["attack"].label_at(95)
-        ('how often a word of the vocabulary stays (percentile 95 over words)', 'S, how often a word is guessed')
+        >>> STATISTICS["unchanged"].label_at(95)
+        'how often a word of the vocabulary stays (percentile 95 over words)'
+        >>> STATISTICS["attack"].label_at(95)
+        'S, how often a word is guessed'
         """
         if percentile is None or not self.has_percentiles:
             return self.label

@@ -116,7 +116,7 @@ class Search:
     def judge(
         self, curve: Curve, epsilon: float, effort: Effort, *, in_full: bool, small: bool = False
     ) -> Point:
-        """Measure a setting: the constraints and the goal, or only constraints, until one is clearly exceeded."""
+        """Measure the constraints and the goal; if not in full, constraints until one is clearly exceeded."""
         measurer = self.small if small else self.measurer
         mechanism, problem = curve.at(epsilon), self.problem
         shares: dict[str, Measured] = {}
@@ -175,7 +175,7 @@ class Search:
         """
         least: Point | None = None
         # Of equals, the last: further on, constraints are easier to satisfy.
-        for point in sorted(reversed(points), key=lambda point: point.excess(end)):
+        for point in sorted(points[::-1], key=lambda point: point.excess(end)):
             if least is not None and point.excess(end) >= least.excess(end):
                 break
             known = self.judge(point.curve, point.epsilon, point.effort, in_full=True, small=small)

@@ -3,13 +3,22 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from wordveil.evaluation.frontier_claims import curve_of
+from wordveil.evaluation.frontier_claims import At, at_attack, curve_of
 from wordveil.evaluation.frontier_rings import is_promised
 from wordveil.report.grids import Row, values_of
 from wordveil.report.tables import StatTable
 from wordveil.rounding import at_most
 
-__all__ = ["NO_GUARANTEE", "curve_names", "frontier_tables", "full_names", "group_names", "nearest_to"]
+__all__ = [
+    "NO_GUARANTEE",
+    "curve_names",
+    "frontier_tables",
+    "full_names",
+    "group_names",
+    "interpolated",
+    "nearest_to",
+    "ranked",
+]
 
 NO_GUARANTEE: Final = "no guarantee"
 """In the name of a setting that promises nothing between some words."""
@@ -124,10 +133,39 @@ def _table(
     return StatTable(title, ("setting", *(name for name, _ in (*head, *columns))), tuple(lines), note)
 
 
+def ranked(rows: Sequence[Row], attack: float) -> list[tuple[Row, At | None]]:
+    """Return the setting of each line whose S is nearest to this, and how close the line is at this S itself.
+
+    Lines are in the order of that closeness; those that don't reach this S come last.
+    """
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(curve_of(dict(row)), []).append(row)
+    near = [(row, at_attack(groups[curve_of(dict(row))], attack)) for row in nearest_to(rows, attack)]
+    return sorted(near, key=lambda pair: (pair[1] is None, -_closeness(*pair)))
+
+
+def _closeness(row: Row, at: At | None) -> float:
+    return float(row["cosine_content"]) if at is None else at.value
+
+
+def interpolated(at: At | None) -> str:
+    """Return a value between measured settings with what it is known to, or nothing.
+
+    Examples
+    --------
+    >>> interpolated(At(0.6123, 0.0321, 0.3))
+    '0.61 ± 0.03'
+    """
+    return "" if at is None else f"{at.value:.2f} ± {at.reach:.2f}"
+
+
 def _compared(rows: Sequence[Row], attack: float) -> StatTable:
-    """Return one setting of each line, that with the nearest S, in order of closeness."""
-    near = sorted(nearest_to(rows, attack), key=lambda row: -row["cosine_content"])
+    """Return one setting of each line, that with the nearest S, in order of closeness at the same S."""
+    placed = ranked(rows, attack)
+    near, at = [row for row, _ in placed], {id(row): at for row, at in placed}
     columns: list[Column] = [
+        (f"cosine, content, at S = {100 * attack:g}%", lambda row: interpolated(at.get(id(row)))),
         ("cosine, content", _number("cosine_content", 2)),
         ("100 nearest, content", _percent("near_100_content")),
         ("cosine, tokens", _number("cosine_tokens", 2)),
@@ -141,12 +179,13 @@ def _compared(rows: Sequence[Row], attack: float) -> StatTable:
         columns[:0] = [("accuracy", _number("accuracy", 3)), ("linked", _percent("linkage"))]
     texts = " Answers that tell nothing leave the most frequent label and the length of a text."
     note = (
-        "For each line the setting whose S is nearest. ε·d in meaning is the proven exponent between a word "
+        "For each line the setting whose S is nearest, in the order of the first column: closeness on the "
+        "line at that S itself, ± what it is known to. ε·d in meaning is the proven exponent between a word "
         "and the ten words nearest to it by cosine in all dimensions, at the median."
         f"{texts if 'accuracy' in near[0] else ''}{_unpromised_note(rows)}"
     )
     return _table(
-        f"For each line the setting nearest to S = {100 * attack:g}%, in order of closeness",
+        f"For each line the setting nearest to S = {100 * attack:g}%, in order of closeness at that S",
         near,
         columns,
         note,

@@ -174,8 +174,8 @@ class Search:
         What was measured until one constraint failed clearly is a lower bound: the next one may fail by more.
         """
         least: Point | None = None
-        # Of equals, the last: further on, constraints are easier to satisfy.
-        for point in sorted(points[::-1], key=lambda point: point.excess(end)):
+        latest = list(reversed(points))  # of equals, the last: further on, constraints are easier to satisfy
+        for point in sorted(latest, key=lambda point: point.excess(end)):
             if least is not None and point.excess(end) >= least.excess(end):
                 break
             known = self.judge(point.curve, point.epsilon, point.effort, in_full=True, small=small)

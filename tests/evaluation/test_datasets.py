@@ -113,6 +113,11 @@ def test_text_files_have_no_labels(tmp_path: Path) -> None:
     ("data", "mechanisms", "complaint"),
     [
         ((["a", "b"] * 2, ["x", "y"] * 2), 5, r"'mechanisms' parameter of utility must be .* Got 5 instead"),
+        (
+            (["a", "b"] * 2, ["x", "y"] * 2),
+            [object()],
+            r"'mechanisms' parameter of utility .* Got a object instead",
+        ),
         (["a", "b", "c"], None, r"'data' parameter of utility must be .* Got a list instead"),
         (["ab", "xy"], None, "'data' parameter of utility"),
         ((["a", "b"], ["x"]), None, "'data' parameter of utility"),

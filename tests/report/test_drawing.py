@@ -219,7 +219,7 @@ def test_contrast() -> None:
     for text in (INK, GREY):
         assert contrast(text, PAPER) >= 4.5
         assert contrast(DARK[text], DARK[PAPER]) >= 4.5
-    assert all(contrast(DARK[line_style(number)[0]], DARK[PAPER]) >= 3.0 for number in range(6))
+    assert all(contrast(DARK[line_style(number)[0]], DARK[PAPER]) >= 3.0 for number in range(7))
     for scheme in re.findall(r":root\{([^}]*)\}", page_style()):
         colours = dict(part.split(":") for part in scheme.strip(";").split(";"))
         for name in ("--ink", "--grey", "--link", "--good", "--warn"):

@@ -54,8 +54,11 @@ def as_settings(
         mechanisms = [mechanisms]
     items = list(mechanisms) if isinstance(mechanisms, Iterable) else []
     settings = [item if isinstance(item, Setting) else Setting(item) for item in items]
-    if not settings or not all(isinstance(setting.mechanism, Mechanism) for setting in settings):
-        raise parameter_error("mechanisms", owner, "be one or several mechanisms", mechanisms)
+    wrong = [setting.mechanism for setting in settings if not isinstance(setting.mechanism, Mechanism)]
+    if not settings or wrong:
+        raise parameter_error(
+            "mechanisms", owner, "be one or several mechanisms", wrong[0] if wrong else mechanisms
+        )
     return settings
 
 

@@ -9,7 +9,9 @@ GREY: Final = "#666666"
 GRID: Final = "#dddddd"
 PAPER: Final = "#ffffff"
 
-# Okabe and Ito's colours, each with a mark and a dash of its own, so lines stay distinct in grey.
+# Okabe and Ito's colours, and a violet as far from each of them as they are from each other, also for people
+# who are colour-blind (in CIELAB, by Machado's matrices). Each has a mark and a dash of its own, so lines stay
+# distinct in grey.
 _LINES: Final = (
     ("#111111", "o", "-"),
     ("#0072b2", "s", "--"),
@@ -17,6 +19,7 @@ _LINES: Final = (
     ("#009e73", "^", "-."),
     ("#cc79a7", "v", (0, (5, 1))),
     ("#56b4e9", "P", (0, (1, 1))),
+    ("#7711dd", "X", (0, (3, 1, 1, 1))),
 )
 
 # Of lines of one group, which share a colour and a mark: the dash, and whether marks are filled, so that
@@ -35,6 +38,7 @@ DARK: Final = {
     "#009e73": "#2fcf9f",
     "#cc79a7": "#eaa5cb",
     "#56b4e9": "#a5dcff",
+    "#7711dd": "#8f4dff",
 }
 """The dark form of every colour that figures are drawn in."""
 
@@ -49,7 +53,7 @@ class LineStyle(NamedTuple):
 
 
 def line_style(number: int, variant: int | None = None) -> LineStyle:
-    """Return the style of a line; beyond six, colours repeat with other marks and dashes.
+    """Return the style of a line; beyond seven, colours repeat with other marks and dashes.
 
     With a variant, `number` is that of a group of lines, and decides the colour and the mark alone.
 
@@ -57,7 +61,7 @@ def line_style(number: int, variant: int | None = None) -> LineStyle:
     --------
     >>> line_style(1)
     LineStyle(colour='#0072b2', mark='s', dash='--', is_filled=True)
-    >>> line_style(7)[:3]
+    >>> line_style(8)[:3]
     ('#0072b2', 'D', ':')
     >>> line_style(1, 0)[2:], line_style(1, 1)[2:]
     (('-', True), ('--', False))

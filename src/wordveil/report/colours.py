@@ -9,8 +9,8 @@ GREY: Final = "#666666"
 GRID: Final = "#dddddd"
 PAPER: Final = "#ffffff"
 
-# Okabe and Ito's colours, and a violet as far from each of them as they are from each other, also for people
-# who are colour-blind (in CIELAB, by Machado's matrices). Each has a mark and a dash of its own, so lines stay
+# Okabe and Ito's colours, and a violet as far from each of them as they are from each other, also for the
+# colour-blind (in CIELAB, by Machado's matrices). Each has a mark and a dash of its own, so that lines stay
 # distinct in grey.
 _LINES: Final = (
     ("#111111", "o", "-"),

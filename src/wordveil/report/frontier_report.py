@@ -63,18 +63,19 @@ def _title(result: FrontierResult, rows: Sequence[Row]) -> str:
 def _summary(result: FrontierResult, rows: Sequence[Row]) -> tuple[str, str, str]:
     """Return what was compared and what is best near one S, among settings that promise something."""
     at = result.settings["reference_attack"]
-    head = f"{len(rows)} settings were compared by S, the % of words that an attacker guesses."
+    head = f"{len(rows)} settings were compared by S, the % of words that an attacker guesses"
     promised = [row for row in rows if is_promised(dict(row))]
     if unpromised := values_of([row for row in rows if not is_promised(dict(row))], "mechanism"):
         are = "is" if len(unpromised) == 1 else "are"
         head += (
-            f" {', '.join(unpromised).capitalize()} {are} not among those named here: nothing is promised "
-            "between some words, whatever ε is."
+            f"; {', '.join(unpromised)} {are} not among those named here, since nothing is promised between "
+            "some words, whatever ε is"
         )
+    head += "."
     beside = [row for row in promised if abs(row["attack"] - at) <= _BESIDE]
     what = f"Within {100 * _BESIDE:g} percentage points of S = {100 * at:g}%"
     names = dict(zip(map(id, rows), full_names(rows), strict=True))
-    lesson = f"Equal ε is not equal privacy. {tally(result.verdicts())}"
+    lesson = tally(result.verdicts())
     if not beside:
         return head, f"{what} lies no setting.", lesson
 

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table as RichTable
@@ -77,7 +77,7 @@ class StatTable:
             title=Text(self.title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
         )
         for number, name in enumerate(self.columns):
-            justify: Literal[left, right] = "left" if self._is_text_column(number) else "right"
+            justify: Literal["left", "right"] = "left" if self._is_text_column(number) else "right"
             table.add_column(Text(name), justify=justify, overflow="fold")  # broken, not cut
         for row in self.rows:
             table.add_row(*(Text(cell) for cell in row))

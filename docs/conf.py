@@ -13,6 +13,8 @@ author = "The Wordveil authors"
 release = wordveil.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 

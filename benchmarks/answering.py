@@ -16,8 +16,8 @@ import numpy as np
 import wordveil as wv
 from benchmarks.clock import seconds
 from wordveil.embedding.catalog import MAP_NAME
+from wordveil.kernels import level
 from wordveil.mechanisms.answers import ANSWERS
-from wordveil.nearest.kernels import level
 from wordveil.profiles import PROFILES
 
 WORDS = 20_000

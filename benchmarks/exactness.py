@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 import wordveil as wv
+from wordveil import kernels
 from wordveil.embedding.catalog import MAP_NAME
-from wordveil.nearest import BruteSearch, NearestSearch, SingleSearch, kernels
+from wordveil.nearest import AutomaticSearch, BruteSearch, NearestSearch, SingleSearch
 from wordveil.nearest.cells import CellSearch
 from wordveil.nearest.coded_cells import MOST_CODED_DIMS, CodedCellSearch
 from wordveil.nearest.screened import ScreenedSearch
@@ -29,6 +30,7 @@ from wordveil.nearest.two import TableOfTwo, TwoNearest
 FAST: dict[str, Callable[[Any], NearestSearch]] = {"float32": SingleSearch}
 FAST |= {"cells": CellSearch} if kernels.kernels else {}
 FAST |= {"integers": ScreenedSearch} if kernels.has_codes() else {}
+FAST |= {"automatic": lambda rows: AutomaticSearch(rows).prepare(1_000_000)}
 EPSILONS = (1.0, 5.0, 10.0, 20.0, 40.0)
 PAIRS = 500  # queries for the two nearest
 BLOCK = 10_000  # queries at once: bounds memory, and is enough for every search to use all cores
@@ -50,7 +52,7 @@ def main() -> None:
     ]
     differences = {
         name: sum(row["differences"].get(name, 0) for row in rows)
-        for name in (*FAST, "coded cells", "two nearest")
+        for name in (*FAST, "coded cells", "two nearest", "other layouts")
     }
     queries = sum(row["queries"] for row in rows)
     record = {
@@ -92,7 +94,7 @@ def has_coded_cells(dims: int) -> bool:
 
 def compare(name: str, axes: wv.Embedding, epsilon: float, lam: float, queries: int) -> dict[str, Any]:
     kinds_here = (*FAST, "coded cells") if has_coded_cells(axes.dim) else FAST
-    differences = dict.fromkeys((*kinds_here, "two nearest"), 0)
+    differences = dict.fromkeys((*kinds_here, "two nearest", "other layouts"), 0)
     mechanism = wv.Mahalanobis(axes, epsilon, lam)
     places = mechanism._places[:-1]
     kinds = FAST | ({"coded cells": CodedCellSearch} if has_coded_cells(axes.dim) else {})
@@ -104,6 +106,10 @@ def compare(name: str, axes: wv.Embedding, epsilon: float, lam: float, queries: 
         exact = oracle.nearest(points)
         for kind, search in fast.items():
             differences[kind] += int((search.nearest(points) != exact).sum())
+        for layout in (np.asfortranarray(points), np.repeat(points, 2, axis=0)[::2], points[::-1]):
+            answers = fast["automatic"].nearest(layout)
+            expected = exact[::-1] if layout.strides[0] < 0 else exact
+            differences["other layouts"] += int((answers != expected).sum())
     # The two nearest, of the last points: their own table of all scores is compared with the oracle in tests.
     table, few = TableOfTwo(places), points[:PAIRS]
     expected = np.stack(table.find(few)[:2])

@@ -28,7 +28,8 @@ from sklearn.neighbors import NearestNeighbors
 import wordveil as wv
 from benchmarks.clock import memory, seconds
 from benchmarks.scaling import FIGURE, RECORD, draw_scaling, scaling
-from wordveil.nearest import SingleSearch, kernels
+from wordveil import kernels
+from wordveil.nearest import SingleSearch
 
 # ε by dimensions, with S of about 0.3 on running text in few of them.
 SETTINGS: Final = {10: 5.7, 15: 6.2, 25: 6.0, 50: 8.0, 100: 10.0, 300: 14.0}

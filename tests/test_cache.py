@@ -108,6 +108,17 @@ def test_a_folder_that_others_can_write_to_is_not_read() -> None:
     assert cached_json("test", KEY, lambda: "computed") == "computed"
 
 
+def test_entries_are_used_whatever_the_umask_is() -> None:
+    """By default, many systems let the group write to new files."""
+    before = os.umask(0o002)
+    try:
+        cached("test", KEY, arrays)
+        np.testing.assert_array_equal(cached("test", KEY, never)["table"], arrays()["table"])
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE(entry.stat().st_mode) for entry in entries()] == [0o600]
+
+
 def test_without_a_folder_everything_works(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))  # no folder can be made in it
@@ -138,6 +149,17 @@ def test_the_oldest_entries_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
     cached("test", {"number": 3}, never)
     with pytest.raises(AssertionError):
         cached("test", {"number": 0}, never)
+
+
+def test_strange_things_in_the_folder_do_not_end_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_MOST_BYTES", 3000)
+    cached("test", KEY, arrays)
+    folder = cache._user_folder()
+    (folder / "dangling").symlink_to(folder / "nothing")
+    (folder / "folder").mkdir()
+    for number in range(6):
+        cached("test", {"number": number}, lambda: {"zeros": np.zeros(100)})
+    assert sum(entry.stat().st_size for entry in entries() if entry.suffix == ".safetensors") <= 3000
 
 
 def test_an_error_of_the_computation_is_not_hidden() -> None:

@@ -151,6 +151,7 @@ def _write(name: str, key: str, arrays: Arrays) -> None:
     # Once to see in which order the arrays are stored, and once more with their checksum.
     facts = {"key": key, "sha256": _checksum(*_parts(safetensors_numpy.save(packed)))}
     with atomic_write(folder / name, force=True) as file:
+        Path(file.name).chmod(0o600)  # whatever the umask is: an entry that others can write to is not read
         file.write(safetensors_numpy.save(packed, facts))
     _trim(folder, keep=name)
 
@@ -170,11 +171,16 @@ def _checksum(table: Mapping[str, Any], data: memoryview) -> str:
 
 def _trim(folder: Path, keep: str) -> None:
     """Remove the entries that were not used for longest, and what interrupted processes left."""
-    facts = [(path, path.stat()) for path in folder.iterdir()]
-    facts.sort(key=lambda pair: (pair[0].name == keep, pair[1].st_mtime))
-    total = sum(about.st_size for _, about in facts)
-    for path, about in facts:
+    facts = []
+    for path in folder.iterdir():
+        with suppress(OSError):  # another process may have removed it
+            facts.append((path, path.lstat()))
+    files = [(path, about) for path, about in facts if stat.S_ISREG(about.st_mode)]
+    files.sort(key=lambda pair: (pair[0].name == keep, pair[1].st_mtime))
+    total = sum(about.st_size for _, about in files)
+    for path, about in files:
         is_stale = path.suffix == ".part" and time.time() - about.st_mtime > _STALE_SECONDS
         if total > _MOST_BYTES or is_stale:
-            path.unlink(missing_ok=True)
-            total -= about.st_size
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+                total -= about.st_size

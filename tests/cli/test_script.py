@@ -17,7 +17,7 @@ import wordveil
 import wordveil_command
 from wordveil.cli import main as cli
 from wordveil.embedding.catalog import stores_folder
-from wordveil.nearest.kernels import level
+from wordveil.kernels import level
 
 from .commands import SCRIPT, shown_on_a_terminal
 

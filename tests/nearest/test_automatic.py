@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wordveil as wv
+from wordveil.kernels import has_codes, kernels
 from wordveil.nearest import (
     AutomaticSearch,
     BruteSearch,
@@ -20,7 +21,6 @@ from wordveil.nearest import (
 )
 from wordveil.nearest.cells import CellSearch
 from wordveil.nearest.coded_cells import CodedCellSearch
-from wordveil.nearest.kernels import has_codes, kernels
 from wordveil.nearest.screened import ScreenedSearch
 
 needs_loops = pytest.mark.skipif(kernels is None, reason="there are no compiled loops")
@@ -32,6 +32,14 @@ def test_a_small_table_is_prepared_at_once(dims: int, expected: type) -> None:
     search = AutomaticSearch(np.random.default_rng(9).normal(size=(2000, dims)))
     without_codes = CellSearch if dims < 18 else SingleSearch
     assert type(search.prepare(1)) is (expected if has_codes() else without_codes)
+
+
+def test_there_is_a_search_for_any_number_of_dimensions() -> None:
+    draws = np.random.default_rng(5)
+    for dims in range(1, 71):
+        rows, points = draws.normal(size=(1100, dims)), draws.normal(size=(30, dims))
+        search = AutomaticSearch(rows).prepare(1_000_000)
+        np.testing.assert_array_equal(search.nearest(points), BruteSearch(rows).nearest(points))
 
 
 @needs_loops

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from wordveil.kernels import has_codes, kernels
 from wordveil.nearest import BruteSearch, coded_cells
 from wordveil.nearest.cells import CellSearch
 from wordveil.nearest.coded_cells import CodedCellSearch
-from wordveil.nearest.kernels import has_codes, kernels
 from wordveil.nearest.screened import CODE_LIMITS
 
 needs_loops = pytest.mark.skipif(kernels is None, reason="there are no compiled loops")

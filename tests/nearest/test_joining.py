@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 import wordveil as wv
+from wordveil.kernels import has_codes
 from wordveil.nearest import joining
 from wordveil.nearest.joining import JoinedSearch
-from wordveil.nearest.kernels import has_codes
 from wordveil.nearest.screened import ScreenedSearch
 
 Floats = NDArray[np.float64]

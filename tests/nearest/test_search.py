@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis.extra.numpy import arrays
 
 import wordveil as wv
+from wordveil.kernels import has_codes, kernels
 from wordveil.nearest import (
     AutomaticSearch,
     BruteSearch,
@@ -29,7 +30,6 @@ from wordveil.nearest import (
 from wordveil.nearest.cells import CellSearch
 from wordveil.nearest.coded_cells import MOST_CODED_DIMS, CodedCellSearch
 from wordveil.nearest.compiled import CompiledSearch
-from wordveil.nearest.kernels import has_codes, kernels
 from wordveil.nearest.screened import ScreenedSearch
 
 from .queries import Floats, by_differences, in_16_bits, on_torch, real_queries

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from wordveil.kernels import has_codes
 from wordveil.nearest import BruteSearch
-from wordveil.nearest.kernels import has_codes
 from wordveil.nearest.screened import ScreenedSearch
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import wordveil as wv
+from wordveil.kernels import has_codes, kernels
 from wordveil.nearest import AutomaticSearch, NearestSearch
 from wordveil.nearest.cells import CellSearch
 from wordveil.nearest.coded_cells import CodedCellSearch
-from wordveil.nearest.kernels import has_codes, kernels
 from wordveil.nearest.screened import ScreenedSearch
 from wordveil.nearest.search import canonical_distances
 from wordveil.nearest.single import SingleSearch
@@ -111,3 +111,11 @@ def test_on_the_default_vectors(glove: wv.Embedding) -> None:
     first, second, _ = oracle(points, rows)
     np.testing.assert_array_equal(result.first, first)
     np.testing.assert_array_equal(result.second, second)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e200])
+def test_points_that_are_not_finite_are_refused(kind: Callable[[Any], NearestSearch], value: float) -> None:
+    rows = np.random.default_rng(0).normal(size=(600, 10))
+    with pytest.raises(wv.ParameterError, match="must be finite"):
+        TwoNearest(kind(rows), TableOfTwo(rows)).find(np.full((3, 10), value))

@@ -36,11 +36,9 @@ add_commands(app)
 
 def _search_in_words() -> str:
     """Say which search runs, without importing NumPy."""
-    try:
-        from wordveil_kernels import LEVEL
-    except ImportError:
-        return "search without compiled loops"
-    return "search without compiled loops" if LEVEL == "none" else f"compiled search, {LEVEL}"
+    from wordveil.kernels import level
+
+    return "search without compiled loops" if level == "none" else f"compiled search, {level}"
 
 
 def _print_version(value: bool) -> None:

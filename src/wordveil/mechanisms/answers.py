@@ -15,9 +15,9 @@ from wordveil.embedding import Embedding
 from wordveil.embedding.arrays import locked, row_blocks, row_norms
 from wordveil.embedding.catalog import load_parent
 from wordveil.errors import parameter_error
+from wordveil.kernels import kernels
 from wordveil.nearest import NearestSearch
 from wordveil.nearest.cells import LANES, Cells
-from wordveil.nearest.kernels import kernels
 from wordveil.prior import Prior
 from wordveil.shared import PerEmbedding
 

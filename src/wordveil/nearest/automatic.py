@@ -7,11 +7,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from wordveil.kernels import has_codes, kernels
 from wordveil.nearest.cells import CellSearch
 from wordveil.nearest.coded_cells import CodedCellSearch
 from wordveil.nearest.cuda import TorchSearch
 from wordveil.nearest.devices import DeviceName, check_device, has_gpu
-from wordveil.nearest.kernels import has_codes, kernels
 from wordveil.nearest.screened import MOST_DIMS, ScreenedSearch
 from wordveil.nearest.search import NearestSearch
 from wordveil.nearest.single import SingleSearch
@@ -119,6 +119,6 @@ def _fast_search(rows: NDArray[np.float64], device: DeviceName) -> NearestSearch
     dims, codes = rows.shape[1], has_codes()
     if dims <= (_CELL_DIMS if codes else _CELL_DIMS_WITHOUT_CODES):
         return CellSearch(rows)
-    if dims <= _CODED_CELL_DIMS:
+    if codes and dims <= _CODED_CELL_DIMS:
         return CodedCellSearch(rows)
     return ScreenedSearch(rows) if codes and dims <= MOST_DIMS else None

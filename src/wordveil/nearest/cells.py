@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import MachineError
+from wordveil.kernels import kernels
 from wordveil.nearest.compiled import CompiledSearch, Pairs
-from wordveil.nearest.kernels import kernels
 
 __all__ = ["LANES", "CellSearch", "Cells"]
 
@@ -74,7 +74,7 @@ class CellSearch(CompiledSearch):
 
     Examples
     --------
-    >>> from wordveil.nearest.kernels import kernels
+    >>> from wordveil.kernels import kernels
     >>> search = CellSearch(np.array([[0.0, 0.0], [1.0, 1.0]])) if kernels else None
     >>> search is None or search.nearest(np.array([[0.9, 0.8], [0.5, 0.5]])).tolist() == [1, 0]
     True

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import MachineError
+from wordveil.kernels import has_codes, kernels
 from wordveil.nearest.cells import LANES, CellSearch
 from wordveil.nearest.compiled import Pairs
-from wordveil.nearest.kernels import has_codes, kernels
 from wordveil.nearest.screened import CODE_LIMITS, round_up
 
 __all__ = ["MOST_CODED_DIMS", "CodedCellSearch"]

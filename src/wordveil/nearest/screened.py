@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.errors import MachineError
+from wordveil.kernels import has_codes, kernels, level
 from wordveil.nearest.compiled import CompiledSearch, Pairs
 from wordveil.nearest.joining import JoinedSearch
-from wordveil.nearest.kernels import has_codes, kernels, level
 from wordveil.nearest.search import close_tolerance, power_of_two
 
 __all__ = ["CODE_LIMITS", "MOST_DIMS", "ScreenedSearch", "round_up"]
@@ -72,7 +72,7 @@ class ScreenedSearch(CompiledSearch):
 
     Examples
     --------
-    >>> from wordveil.nearest.kernels import has_codes
+    >>> from wordveil.kernels import has_codes
     >>> search = ScreenedSearch(np.array([[0.0, 0.0], [1.0, 1.0]])) if has_codes() else None
     >>> search is None or search.nearest(np.array([[0.9, 0.8], [0.5, 0.5]])).tolist() == [1, 0]
     True

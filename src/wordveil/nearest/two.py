@@ -70,8 +70,7 @@ class TwoNearest:
 
     def _screened(self, search: CompiledSearch, points: Floats, block: slice, result: Nearest) -> Ints:
         """Write the results of the points that a compiled search answers; return which are left."""
-        part = np.require(points[block], requirements=["C", "A"])
-        norms = np.sqrt(np.einsum("ij,ij->i", part, part))
+        part, norms = search._checked(np.require(points[block], requirements=["C", "A"]))
         answers, room = np.empty(len(part), np.int64), _ROOM * len(part)
         pairs = self._scratch.array("which", room, np.int32), self._scratch.array("rows", room, np.int32)
         count, is_odd = search._search_compiled(part, norms, answers, pairs, 2)

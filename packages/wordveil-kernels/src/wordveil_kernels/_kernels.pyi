@@ -1,5 +1,7 @@
 from typing_extensions import Buffer
 
+LAYOUT: int
+
 def level() -> str: ...
 def nearest_in_cells(
     dims: int,

@@ -97,9 +97,10 @@ static void find_best(const Cells *cells, const Biases *biases, const float *poi
         for (int64_t group = 1; group < cells->groups; group++) lowest = smaller(lowest, load(reach + group * LANES));
         float bound = least(lowest);
         if (bound == INFINITY || -bound < best->floor) break;
-        int64_t node = 0;
-        unsigned mask;
-        while (!(mask = at_most(load(reach + node), all(bound)))) node += LANES;
+        int64_t node = 0, last = (cells->groups - 1) * LANES;
+        unsigned mask = at_most(load(reach), all(bound));
+        while (!mask && node < last) mask = at_most(load(reach + (node += LANES)), all(bound));
+        if (!mask) break; /* all of them are NaN */
         node += __builtin_ctz(mask);
         reach[node] = INFINITY;
         score_node(cells, biases, node, point, best);

@@ -127,10 +127,10 @@ static inline int64_t least_node(const Cells *cells, const float *keys) {
     vf lowest = load(keys);
     for (int64_t group = 1; group < cells->groups; group++) lowest = smaller(lowest, load(keys + group * LANES));
     vf least_key = all(least(lowest));
-    int64_t node = 0;
-    unsigned mask;
-    while (!(mask = at_most(load(keys + node), least_key))) node += LANES;
-    return node + __builtin_ctz(mask);
+    int64_t node = 0, last = (cells->groups - 1) * LANES;
+    unsigned mask = at_most(load(keys), least_key);
+    while (!mask && node < last) mask = at_most(load(keys + (node += LANES)), least_key);
+    return node + (mask ? __builtin_ctz(mask) : 0); /* of keys that are all NaN, none is at most the least */
 }
 
 /* Looks into all leaves of a node, before any other. */

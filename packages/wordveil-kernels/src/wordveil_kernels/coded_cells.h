@@ -80,6 +80,7 @@ static void bound_nodes(const CodedCells *coded, Tile *tile, float *bounds, floa
         unsigned mask = at_most(load(squares_of_nodes + node * LANES), lowest) & left;
         for (left &= ~mask; mask; mask &= mask - 1) tile->nearest[__builtin_ctz(mask)] = (int32_t)node;
     }
+    for (; left; left &= left - 1) tile->nearest[__builtin_ctz(left)] = 0; /* points that are NaN */
 }
 
 /* Writes the largest integer that a word of the node within the limit can have, for each point. */

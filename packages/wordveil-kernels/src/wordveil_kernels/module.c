@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define MOST_DIMS (1 << 20)
+#define LAYOUT 1 /* of the tables and arguments: a caller that was written for another one must not call */
 
 enum { PORTABLE, AVX2, AVX512, LEVELS };
 static const char *const names[LEVELS] = {"portable", "avx2", "avx512"};
@@ -228,5 +229,7 @@ PyMODINIT_FUNC PyInit__kernels(void) {
     /* A lower level than the best can be forced, for tests. */
     for (int i = 0; forced != NULL && i < level; i++)
         if (strcmp(forced, names[i]) == 0) level = i;
-    return PyModule_Create(&module);
+    PyObject *created = PyModule_Create(&module);
+    if (created != NULL && PyModule_AddIntConstant(created, "LAYOUT", LAYOUT) < 0) Py_CLEAR(created);
+    return created;
 }

@@ -110,6 +110,24 @@ def least_p_value(noise: NDArray[np.float64], matrix: NDArray[np.float64], epsil
     return min(float(test.pvalue) for test in tests)
 
 
+def test_the_posterior_is_that_of_both_stages(embedding: wv.Embedding) -> None:
+    """log Pr[r, v | u] up to a constant for each region: the first stage has most of ε, so it counts."""
+    mechanism = Clustered(embedding, 8.0, 1.0, 3, 0.9)
+    places = places_of(embedding)
+    labels = mechanism.shapes.labels[:-1]
+    centres = np.array([places[:-1][labels == r].mean(axis=0) for r in range(3)])
+    scores = -0.5 * 0.9 * 8.0 * cdist(places, centres)
+    chosen = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    channel = mechanism.channel()
+    seen = channel.observe(np.arange(0, 180, 7), wv.insecure_stream(3))
+    result = channel.log_likelihoods(seen, slice(0, 181))
+    for row, region, point in zip(result, seen[:, 0].astype(int), seen[:, 1:], strict=True):
+        inverse = np.linalg.inv(matrices(embedding, mechanism)[region])
+        x = places @ embedding.spectrum.axes.T - point @ embedding.spectrum.axes.T
+        expected = chosen[:, region] - 0.8 * np.sqrt(np.einsum("ij,jk,ik->i", x, inverse, x))
+        np.testing.assert_allclose(row - row[0], expected - expected[0], atol=1e-5)
+
+
 def test_the_attackers_number(embedding: wv.Embedding) -> None:
     """The posterior is calibrated: the best guess is right as often as it says (n = 4,000, six errors)."""
     prior = default_prior(embedding)

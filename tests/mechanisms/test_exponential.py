@@ -5,6 +5,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 from scipy.spatial.distance import cdist
 
 import wordveil as wv
@@ -48,6 +49,28 @@ def test_probabilities_are_the_formula(kind: type[Exponential], lam: float) -> N
     ids = np.append(np.arange(50), -1)
     np.testing.assert_allclose(mechanism.probabilities(ids), expected(mechanism), rtol=1e-10)
     assert mechanism.probabilities(7).shape == (50,)
+
+
+def answering(kind: str, embedding: wv.Embedding) -> wv.Mechanism:
+    needed = {"k": 8, "unsafe_no_uniform_guarantee": True} if kind == "custext" else {}
+    return wv.make_mechanism(kind, embedding, EPSILON, **needed)
+
+
+@pytest.mark.parametrize("kind", ["exponential", "tem", "custext"])
+@pytest.mark.filterwarnings("ignore::wordveil.errors.PrivacyWarning")
+def test_probabilities_know_the_block_list(kind: str) -> None:
+    """χ² with n = 100,000 draws, at level 1e-6: what is never answered has probability 0."""
+    blocked = wv.BlockList([f"w{i}" for i in range(0, 30, 3)], public=True)
+    mechanism = answering(kind, random_words(30, 3)).blocking(blocked)
+    shares: NDArray[np.float64] = mechanism.probabilities([4])[0]  # type: ignore[attr-defined]
+    counts = np.bincount(
+        mechanism.perturb_ids(np.full(100_000, 4), stream=wv.insecure_stream(2)), minlength=30
+    )
+    assert shares.sum() == pytest.approx(1.0)
+    assert (shares[::3] == 0.0).all()
+    assert (counts[shares == 0.0] == 0).all()
+    kept = shares > 0.0
+    assert stats.chisquare(counts[kept], shares[kept] * 100_000).pvalue > 1e-6
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 3.0])

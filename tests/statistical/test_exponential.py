@@ -113,3 +113,20 @@ def test_on_the_default_vectors(glove: wv.Embedding) -> None:
     shares = np.append(row[order], 1.0 - row[order].sum())
     assert shares[0] > 0.05
     assert stats.chisquare(observed, shares * 50_000).pvalue > ALPHA
+
+
+@pytest.mark.parametrize("patience", [4, 1 << 40], ids=["by proposals", "by all weights"])
+def test_a_word_beyond_gamma_stays_no_more_often_than_promised(
+    patience: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """γ = log 2, and all words are further apart than that: each is then answered with its closed form."""
+    monkeypatch.setattr(exponential_law, "_PATIENCE", patience)
+    far = wv.Embedding(["a", "b", "c"], [[0.0], [1.0], [100.0]], public=True)
+    mechanism = TruncatedExponential(far, 2.0, beta=0.5)
+    assert mechanism.gamma == pytest.approx(np.log(2.0))
+    shares = mechanism.probabilities(np.arange(3))
+    np.testing.assert_allclose(shares, np.full((3, 3), 0.25) + 0.25 * np.eye(3))
+    stream = wv.insecure_stream(8)
+    for word, row in enumerate(shares):
+        counts = np.bincount(mechanism.perturb_ids(np.full(DRAWS, word), stream=stream), minlength=3)
+        assert stats.chisquare(counts, row * DRAWS).pvalue > ALPHA / 3

@@ -15,7 +15,7 @@ from wordveil.embedding import Embedding
 from wordveil.errors import ParameterError, parameter_error
 from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.channel import Channel, CleanChannel
-from wordveil.mechanisms.cleaning import cleaned
+from wordveil.mechanisms.cleaning import cleaned, cleaned_shares
 from wordveil.mechanisms.options import Option
 from wordveil.randomness import Stream, thread_stream, warn_if_insecure
 
@@ -148,6 +148,10 @@ class Mechanism(ABC):
     def _cleaned(self, answers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return answers without blocked words, by a public map."""
         return answers if self.blocked is None else cleaned(answers, self.embedding, self.blocked)
+
+    def _cleaned_shares(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how likely each answer is, if `shares` are those before blocked words are replaced."""
+        return shares if self.blocked is None else cleaned_shares(shares, self.embedding, self.blocked)
 
     @property
     def unsafe(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from wordveil.nearest.search import canonical_distances
 from wordveil.nearest.single import SingleSearch
 from wordveil.shared import PerEmbedding
 
-__all__ = ["cleaned"]
+__all__ = ["cleaned", "cleaned_shares"]
 
 Ints = NDArray[np.int64]
 
@@ -34,6 +34,25 @@ def cleaned(answers: Ints, embedding: Embedding, blocked: BlockList) -> Ints:
         return answers
     words = _maps.get(embedding, blocked.fingerprint, lambda: _map(embedding, blocked.mask(embedding)))
     return np.asarray(words[answers])
+
+
+def cleaned_shares(
+    shares: NDArray[np.float64], embedding: Embedding, blocked: BlockList
+) -> NDArray[np.float64]:
+    """Return shares of all words, along the last axis, in which that of a blocked word is the allowed one's.
+
+    Examples
+    --------
+    >>> emb = Embedding(["tea", "ale", "gin"], [[0.0], [1.0], [3.0]], public=True)
+    >>> cleaned_shares(np.array([[0.5, 0.25, 0.25]]), emb, BlockList(["ale"], public=True))
+    array([[0.75, 0.  , 0.25]])
+    """
+    ids = np.flatnonzero(blocked.mask(embedding))
+    moved = shares.copy()
+    for word, target in zip(ids.tolist(), cleaned(ids, embedding, blocked).tolist(), strict=True):
+        moved[..., target] += shares[..., word]
+    moved[..., ids] = 0.0
+    return moved
 
 
 def _map(embedding: Embedding, is_blocked: NDArray[np.bool_]) -> Ints:

@@ -160,7 +160,7 @@ class CusText(PlacedMechanism):
         answers = self.members.table[self.members.labels[flat]]
         lines, columns = np.nonzero(answers >= 0)
         rows[lines, answers[lines, columns]] = np.exp(self.log_table[flat][lines, columns])
-        return rows.reshape(*checked.shape, len(self.embedding))
+        return self._cleaned_shares(rows).reshape(*checked.shape, len(self.embedding))
 
     def channel(self) -> "CusTextChannel":
         """Return what an attacker who sees the answers knows."""

@@ -67,7 +67,8 @@ class Exponential(PlacedMechanism):
     def probabilities(self, ids: ArrayLike) -> NDArray[np.float64]:
         """Return Pr[M(w) = u] for each word id w (-1 is the centroid) and all words u: exact, in O(V·m)."""
         checked = self._checked(ids)
-        return self.law.probabilities(checked.ravel()).reshape(*checked.shape, len(self.embedding))
+        shares = self._cleaned_shares(self.law.probabilities(checked.ravel()))
+        return shares.reshape(*checked.shape, len(self.embedding))
 
     def channel(self) -> AnswerChannel | None:
         """Return what an attacker who sees the answers knows; None for more words than can be summed over."""

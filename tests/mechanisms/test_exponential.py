@@ -1,6 +1,7 @@
 """The exponential mechanisms: their probabilities obey the promise exactly, and their draws follow them."""
 
 from decimal import Decimal, localcontext
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,7 +53,7 @@ def test_probabilities_are_the_formula(kind: type[Exponential], lam: float) -> N
 
 
 def answering(kind: str, embedding: wv.Embedding) -> wv.Mechanism:
-    needed = {"k": 8, "unsafe_no_uniform_guarantee": True} if kind == "custext" else {}
+    needed: dict[str, Any] = {"k": 8, "unsafe_no_uniform_guarantee": True} if kind == "custext" else {}
     return wv.make_mechanism(kind, embedding, EPSILON, **needed)
 
 

@@ -17,7 +17,7 @@ from wordveil.attacker import (
 )
 from wordveil.evaluation.attacks_result import Attack, EasyWord
 from wordveil.intervals import clopper_pearson, mean_share
-from wordveil.mechanisms import Channel, Mechanism
+from wordveil.mechanisms import Channel, Mahalanobis, Mechanism
 from wordveil.prior import Prior
 from wordveil.randomness import insecure_stream
 from wordveil.rounding import at_most
@@ -101,7 +101,8 @@ def _identity(mechanism: Mechanism, prior: Prior, draws: int) -> Attack:
 def _surrogate(mechanism: Mechanism, prior: Prior, draws: int) -> Attack:
     """Guess the word with the largest p(w)·exp(-e(w, answer)): from the claimed exponents alone."""
     stream = insecure_stream(12)
-    channel = mechanism.valid_channel()
+    # With additive noise, the likelihood of an answer's own vector is that of the claimed exponent.
+    channel = mechanism.valid_channel() if isinstance(mechanism, Mahalanobis) else None
     draws = draws if channel is not None else min(draws, _EXPONENT_DRAWS)
     ids = prior.draw(stream.uniforms((draws,)))
     answers = mechanism.perturb_ids(ids, stream=stream)

@@ -220,3 +220,11 @@ def test_ctrl_c_while_measuring(command: list[str]) -> None:
         process.send_signal(signal.SIGINT)
         shown, errors = process.communicate(timeout=120)
     assert (process.returncode, shown, errors) == (130, b"", b"wordveil: stopped.\n")
+
+
+def test_nobody_who_sees_the_answers_sees_less(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the exponential mechanism the best guess is by the answers, so no smaller share stands beside it."""
+    for name, is_said in (("exponential", False), ("laplace", True)):
+        assert main(["explain", "--mechanism", name, "--epsilon", "5", "--dims", "5"]) == 0
+        output = " ".join(capsys.readouterr().out.split())
+        assert ("Someone who sees only the private text" in output) is is_said

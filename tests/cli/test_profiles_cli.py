@@ -74,6 +74,7 @@ def test_nothing_that_it_sets_may_stand_beside_it(
         (["experiment", "density", "in.csv", *TEXT], ["--epsilon", "1"], "--profile sets --embedding and --epsilon."),
         (["experiment", "utility", "in.csv"], ["--epsilons", "1"], SETS_LISTS),
         (["experiment", "utility", "in.csv"], ["--dims", "5"], SETS_LISTS),
+        (["attack"], ["--dims", "5"], "--profile sets --epsilon, --lam, --dims, --answer, --mechanism, --option and --embedding."),
     ],
 )  # fmt: skip
 def test_nor_in_the_other_commands(

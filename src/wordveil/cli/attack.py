@@ -51,14 +51,14 @@ def attack_settings(
     *,
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE]", help="Texts to attack; without, public words only. - is a pipe."),
+        typer.Argument(metavar="[FILE]", help="Texts to attack, - for a pipe (default: public words only)."),
     ] = None,
     text: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Which column of FILE; may be repeated.")
     ] = None,
     profile: ChosenProfile = None,
     epsilons: Annotated[
-        str | None, typer.Option("--epsilon", metavar="E,E,…", help="Which ε. No default.")
+        str | None, typer.Option("--epsilon", metavar="E,E,…", help="Which ε; needed without a profile.")
     ] = None,
     lams: Annotated[str | None, typer.Option("--lam", metavar="L,L,…", help="Which λ (default: 1).")] = None,
     dims: Annotated[

@@ -128,17 +128,21 @@ def chosen_profile(context: typer.Context, profile: str | None, others: Sequence
     ready = load_profile(profile)
     if is_from_file(context, "profile"):
         if any(is_from_file(context, name) for name in others):
+            listed = _listed(context, others)
             raise ParameterError(
-                f"The settings file has a profile, which sets {_listed(others)}. Hint: keep one of them."
+                f"The settings file has a profile, which sets {listed}. Hint: keep one of them."
             )
         return None if any(is_written(context, name) for name in others) else ready
     if any(is_written(context, name) for name in others):
-        raise ParameterError(f"--profile sets {_listed(others)}. Hint: leave out the profile, or the others.")
+        listed = _listed(context, others)
+        raise ParameterError(f"--profile sets {listed}. Hint: leave out the profile, or the others.")
     return ready
 
 
-def _listed(names: Sequence[str]) -> str:
-    options = [f"--{name.replace('_', '-')}" for name in names]
+def _listed(context: typer.Context, names: Sequence[str]) -> str:
+    """Return the options as the command calls them."""
+    written = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    options = [written[name] for name in names]
     return f"{', '.join(options[:-1])} and {options[-1]}" if len(options) > 1 else options[0]
 
 

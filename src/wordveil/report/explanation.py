@@ -67,11 +67,19 @@ def _profile(setting: dict[str, Any], exposure: Exposure) -> str:
 def _how_well(attacker: dict[str, Any], function_words: int) -> str:
     content, answers = attacker["content_words"], attacker["from_answers_at_least"]
     bound = "" if content["closed_form"] else "at least "
+    # Where the best guess is by the answers already, nobody sees less than that.
+    learned = (
+        ""
+        if attacker["sees"] == "sees the answers"
+        else (
+            " Someone who sees only the private text, as people do, was right in "
+            f"{percent(answers['share'])} of cases in a test; a cleverer one may do better."
+        )
+    )
     return (
         f"for words that carry content (all but the {function_words} most frequent) the best guess is right "
         f"in {bound}{percent(content['share'])} of cases; {percent(content['guess_without_output'])} by "
-        "guessing alone. Someone who sees only the private text, as people do, was right in "
-        f"{percent(answers['share'])} of cases in a test; a cleverer one may do better."
+        f"guessing alone.{learned}"
     )
 
 

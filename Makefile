@@ -101,6 +101,11 @@ test: check ## Check format, lint, types and import order, then run the tests wi
 	data=$$(mktemp -d build/coverage.XXXXXX); trap "rm -r $$data" EXIT; COVERAGE_FILE=$(CURDIR)/$$data/data \
 		$(ONE_THREAD) $(BIN)/pytest $(SPREAD) --cov --cov-report=term $(PYTEST_FLAGS)
 
+# The variable too: loops that were compiled in this folder before would be used again.
+.PHONY: test-plain
+test-plain: ## Run the tests as on a machine without a C compiler, in an environment of its own
+	CC=false CXX=false WORDVEIL_KERNELS=none $(MAKE) --no-print-directory test DEV_ENV=.venv-dev-plain
+
 .PHONY: test-slow
 test-slow: $(DEV_ENV)/ready ## Run the tests that take long
 	$(ONE_THREAD) $(BIN)/pytest $(SPREAD) -m "slow and not spark" $(PYTEST_FLAGS)
@@ -232,7 +237,7 @@ verify-stops: $(DEV_ENV)/ready $(SPARK_ENV)/ready ## Stop the real command at ra
 		$(if $(RECORD),--out $(STOPS)-spark.json)
 
 .PHONY: verify
-verify: test-slow verify-spark verify-stops verify-exact verify-audit verify-ray verify-traps test-lowest ## Run all slow checks, for example before a release
+verify: test-plain test-slow verify-spark verify-stops verify-exact verify-audit verify-ray verify-traps test-lowest ## Run all slow checks, for example before a release
 
 .PHONY: verify-spark
 verify-spark: $(SPARK_ENV)/ready ## Run every registered mechanism on a real Spark

@@ -17,6 +17,7 @@ from wordveil.errors import (
     ParameterError,
     PrivacyWarning,
     check_real,
+    named_type,
     parameter_error,
     sealed,
 )
@@ -251,7 +252,7 @@ def _texts(values: NDArray[np.object_]) -> Sequence[str | None]:
     for number, (value, missing) in enumerate(zip(values, is_missing, strict=True)):
         if not missing and not isinstance(value, str):
             raise ParameterError(
-                f"Text {number} (counted from 0) must be a str. Got a {type(value).__name__} instead."
+                f"Text {number} (counted from 0) must be a str. Got {named_type(value)} instead."
             )
     return [None if missing else value for value, missing in zip(values, is_missing, strict=True)]
 

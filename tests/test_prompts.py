@@ -146,7 +146,7 @@ def test_what_would_be_sent_as_it_is_is_refused(name: str, guard: wv.PromptGuard
     check_sealed(caught.value, SECRET)
 
 
-@pytest.mark.parametrize("roles", ["user", ("tool",), (), (7, "user")])
+@pytest.mark.parametrize("roles", ["user", ("tool",), (), (7, "user"), 7, None])
 def test_bad_roles(roles: Any, noisy: wv.Perturber) -> None:
     with pytest.raises(wv.ParameterError, match="'roles'"):
         wv.PromptGuard(noisy, roles=roles)

@@ -141,7 +141,9 @@ MISTAKES: Final = (
     Mistake(
         "scikit-learn: the training texts are clean too",
         _FILE,
-        {"        return self.fit(X, y)._perturbed(X)": "        return self.fit(X, y).transform(X)"},
+        {
+            "        return self._fit(X, stacklevel=5)._perturbed(X)": "        return self.fit(X, y).transform(X)"
+        },
         (f"{_TESTS}::test_clean_texts_at_predict_are_a_choice_that_warns",),
     ),
     Mistake(

@@ -6,7 +6,7 @@ import os
 import secrets
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple, NoReturn, overload
 
 from wordveil.errors import ParameterError, PrivacyWarning, WordveilError, sealed
@@ -65,7 +65,8 @@ class PromptGuard:
 
     def __init__(self, perturber: Perturber, roles: Sequence[str] = ("user",)) -> None:
         self._perturber = checked_perturber(perturber, _OWNER)
-        if isinstance(roles, str) or not all(isinstance(role, str) for role in roles) or "user" not in roles:
+        is_list = isinstance(roles, Collection) and not isinstance(roles, str)
+        if not is_list or not all(isinstance(role, str) for role in roles) or "user" not in roles:
             raise ParameterError(
                 "The 'roles' parameter of PromptGuard must be a list of roles with 'user' among them."
             )

@@ -137,6 +137,9 @@ class PerturbTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @sealed
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803, ARG002  # scikit-learn's names
         """Check the parameters; nothing is learned from the texts."""
+        return self._fit(X, stacklevel=4)
+
+    def _fit(self, X: Any, *, stacklevel: int) -> Self:  # noqa: N803
         _refuse_memory()
         for name in ("vectors_fingerprint_", "clean_at_predict_"):
             self.__dict__.pop(name, None)
@@ -150,19 +153,21 @@ class PerturbTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "After fit, transform and predict see texts as they are (unsafe_clean_at_predict). "
                 "The guarantee covers the training texts only.",
                 PrivacyWarning,
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
-        warn_if_weak(perturber, None)
+        warn_if_weak(perturber, None, stacklevel=stacklevel + 1)
         array = _array(X)
         self.feature_names_in_ = _names(X, array)
         self.vectors_fingerprint_ = perturber.mechanism.embedding.fingerprint
         self.clean_at_predict_ = self.unsafe_clean_at_predict
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: N803
+    @sealed
+    def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: N803, ARG002
         """Return private versions of the texts, in the shape of `X`, with new noise in every call."""
-        return self.fit(X, y)._perturbed(X)
+        return self._fit(X, stacklevel=5)._perturbed(X)  # scikit-learn wraps this method
 
+    @sealed
     def transform(self, X: Any) -> Any:  # noqa: N803
         """Return private versions of the texts, in the shape of `X`, with new noise in every call.
 
@@ -172,7 +177,6 @@ class PerturbTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return _array(X)
         return self._perturbed(X)
 
-    @sealed
     def _perturbed(self, X: Any) -> NDArray[np.object_]:  # noqa: N803
         _refuse_memory()
         array = _array(X)

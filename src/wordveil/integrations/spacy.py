@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from wordveil.embedding import load_embedding
-from wordveil.errors import ParameterError, WordveilError, sealed
+from wordveil.errors import ParameterError, WordveilError, parameter_error, sealed
 from wordveil.integrations.library import checked_perturber, library
 from wordveil.mechanisms import make_mechanism
 from wordveil.perturber import Perturber, warn_if_weak
@@ -97,6 +97,8 @@ class PrivateDocs:
     @sealed
     def __call__(self, doc: Doc) -> Doc:
         """Return a new Doc of private words, and nothing else of the old one but its `as_tuples` context."""
+        if not isinstance(doc, Doc):
+            raise parameter_error("doc", "the component 'wordveil'", "be a Doc", doc)
         self._has_read_words = self._has_read_words or not isinstance(doc.vocab, _PassingVocab)
         if self._vocab is None:
             attributes = doc.vocab.lex_attr_getters  # type: ignore[attr-defined]  # missing in spaCy's types

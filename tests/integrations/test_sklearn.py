@@ -2,6 +2,7 @@
 
 import io
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -234,6 +235,32 @@ def test_a_cached_function_is_refused(transformer: Any, tmp_path: Path) -> None:
     with pytest.raises(wv.ParameterError, match="memory=None"):
         Memory(tmp_path, verbose=0).cache(private)(TEXTS)
     check_no_secret(tmp_path)
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
+def test_a_cached_function_that_runs_in_parallel_is_refused(
+    backend: str, transformer: Any, tmp_path: Path
+) -> None:
+    """Its threads do not have the function on their stacks, and neither has what sends to its processes."""
+
+    def private(texts: list[str]) -> Any:
+        calls = [delayed(transformer.fit_transform)(texts) for _ in range(4)]
+        return Parallel(n_jobs=2, backend=backend)(calls)
+
+    with pytest.raises((wv.ParameterError, pickle.PicklingError)) as caught:
+        Memory(tmp_path, verbose=0).cache(private)(TEXTS)
+    assert "memory=None" in f"{caught.value} {caught.value.__cause__}"
+    check_no_secret(tmp_path)
+
+
+def test_parallel_beside_a_cached_function_is_not_refused(transformer: Any, tmp_path: Path) -> None:
+    def private(_: int) -> Any:
+        with ThreadPoolExecutor(1) as pool:  # it has nothing to do with the cached function
+            return pool.submit(transformer.transform, [TEXT]).result()
+
+    calls = [delayed(transformer.transform)([TEXT]) for _ in range(4)]
+    check_distinct(answer[0] for answer in Parallel(n_jobs=2, backend="threading")(calls))
+    assert len(Memory(tmp_path, verbose=0).cache(private)(7)) == 1  # docs/integrations/sklearn.md says so
 
 
 def test_without_the_refusal_joblib_writes_texts_and_repeats_noise(

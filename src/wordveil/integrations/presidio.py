@@ -138,7 +138,9 @@ def _merged(results: Iterable[Any], length: int) -> Iterator[tuple[int, int, str
 
 def _span(result: Any) -> tuple[int, int, float, str]:
     """Return where an entity is, and of which type; the highest score comes first."""
-    place = tuple(getattr(result, name, None) for name in ("start", "end", "score", "entity_type"))
+    place: tuple[Any, ...] = tuple(
+        getattr(result, name, None) for name in ("start", "end", "score", "entity_type")
+    )
     kinds = (Integral, Integral, Real, str)
     if not all(isinstance(value, kind) for value, kind in zip(place, kinds, strict=True)):
         raise parameter_error("results", _OWNER, "be a list of RecognizerResult", result)

@@ -1,11 +1,13 @@
 """scikit-learn: a transformer that makes texts private (extra `sklearn`)."""
 
 import copy
-import inspect
+import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final, Self
 
 import numpy as np
@@ -34,6 +36,7 @@ library("sklearn", "sklearn", "PerturbTransformer")
 from sklearn.base import BaseEstimator, TransformerMixin  # noqa: E402  # after the check that it is there
 
 _OWNER: Final = "PerturbTransformer"
+_MEMORY: Final = "joblib.memory"
 _KINDS: Final[tuple[tuple[str, Any, str], ...]] = (
     ("mechanism", str, "be the name of a mechanism"),
     ("answer", str | None, "be the name of an answer, or None"),
@@ -50,7 +53,8 @@ class PerturbTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     pickle has the parameters and the fingerprint of the vectors, not the vectors, unless they have no name.
 
     It refuses to run below joblib's `Memory`, such as that of `Pipeline(memory=…)`: that writes the texts to
-    files that others can read, and returns the same noise again.
+    files that others can read, and returns the same noise again. It notices calls of the same thread, and of
+    the threads and processes of joblib's `Parallel`; of others it does not.
 
     Parameters
     ----------
@@ -269,17 +273,39 @@ def _names(texts: Any, array: NDArray[np.object_]) -> NDArray[np.object_]:
 
 
 def _refuse_memory() -> None:
-    """Raise an error if joblib's Memory is caching whatever calls this.
+    """Raise an error if joblib's Memory is caching whatever calls this, also by the threads of its Parallel.
 
-    There is no other sign of it: a pipeline does not tell its steps. A pipeline without a cache calls them
-    through joblib too, by a class that caches nothing.
+    There is no other sign of it: a pipeline does not tell its steps. What is sent to a process of Parallel is
+    pickled in such a thread.
     """
-    frame = inspect.currentframe()
+    own = _joblib_modules(sys._getframe())
+    if _MEMORY in own or (own and any(map(_is_parallel_below_memory, _other_threads()))):
+        raise ParameterError(
+            "joblib's Memory, as in Pipeline(memory=…), writes texts to files that others can read and "
+            "returns the same noise again. Hint: memory=None; and delete its folder, where texts may be."
+        )
+
+
+def _joblib_modules(frame: FrameType | None) -> list[str]:
+    """Return the modules of joblib that a stack of frames passes, the last call first.
+
+    A pipeline without a cache calls its steps through joblib too, by a class that caches nothing.
+    """
+    modules = []
     while frame is not None:
-        is_joblib = frame.f_globals.get("__name__") == "joblib.memory"
-        if is_joblib and not frame.f_code.co_qualname.startswith("NotMemorized"):
-            raise ParameterError(
-                "joblib's Memory, as in Pipeline(memory=…), writes texts to files that others can read and "
-                "returns the same noise again. Hint: memory=None; and delete its folder, where texts may be."
-            )
+        name = str(frame.f_globals.get("__name__"))
+        if name.startswith("joblib.") and not frame.f_code.co_qualname.startswith("NotMemorized"):
+            modules.append(name)
         frame = frame.f_back
+    return modules
+
+
+def _other_threads() -> Iterator[FrameType]:
+    """Yield what the other threads of this process are calling."""
+    own = threading.get_ident()
+    return (frame for thread, frame in sys._current_frames().items() if thread != own)
+
+
+def _is_parallel_below_memory(frame: FrameType) -> bool:
+    modules = _joblib_modules(frame)
+    return _MEMORY in modules and "joblib.parallel" in modules[: modules.index(_MEMORY)]

@@ -7,6 +7,7 @@ import secrets
 import threading
 import warnings
 from collections.abc import Collection, Mapping, Sequence
+from itertools import compress, starmap
 from typing import Any, Final, NamedTuple, NoReturn, overload
 
 from wordveil.errors import ParameterError, PrivacyWarning, WordveilError, sealed
@@ -103,9 +104,9 @@ class PromptGuard:
         return self._conversation([*messages])
 
     def _conversation(self, messages: list[Any]) -> list[dict[str, Any]]:
-        guarded = {
-            number: message for number, message in enumerate(messages) if self._is_guarded(number, message)
-        }
+        # Not by a comprehension, which may be one more frame between a warning and the caller.
+        is_guarded = starmap(self._is_guarded, enumerate(messages))
+        guarded = dict(compress(enumerate(messages), is_guarded))
         texts = {number: _texts(number, message) for number, message in guarded.items()}
         with self._lock:
             self._draw_new(texts)

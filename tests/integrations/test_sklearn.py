@@ -97,6 +97,14 @@ def test_clean_texts_are_chosen_in_fit(transformer: Any) -> None:
     check_distinct(clone(fitted).transform([TEXT, TEXT]))
 
 
+@pytest.mark.parametrize("name", ["fit", "fit_transform"])
+def test_warnings_are_at_the_call(name: str, glove: wv.Embedding) -> None:
+    weak = wv.sklearn.PerturbTransformer(1e6, embedding=glove, dims=10, unsafe_clean_at_predict=True)
+    with pytest.warns(wv.PrivacyWarning) as caught:
+        getattr(weak, name)(["book a flight"])
+    assert [warning.filename for warning in caught] == [__file__] * 2
+
+
 def test_names_of_columns_are_known_without_a_fit(transformer: Any) -> None:
     assert list(transformer.get_feature_names_out()) == ["x0"]
     assert list(transformer.get_feature_names_out(["message"])) == ["message"]

@@ -6,7 +6,7 @@ from typing import Any
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, ModelRequest
 from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableLambda
 
 import wordveil as wv
@@ -16,13 +16,22 @@ ROLES = {"human": "user", "ai": "assistant"}
 
 def private_messages(guard: wv.PromptGuard, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Return the messages of a conversation as they may be sent. Only their text is sent, no other fields."""
-    sent = guard([{"role": ROLES.get(item.type, item.type), "content": item.content} for item in messages])
+    sent = guard([_described(item) for item in messages])
     return [_rebuilt(item, message["content"]) for item, message in zip(messages, sent, strict=True)]
 
 
+def _described(item: BaseMessage) -> dict[str, Any]:
+    message = {"role": ROLES.get(item.type, item.type), "content": item.content}
+    # All else, such as the answers of a model, is sent as it is. Because of the field that is added here, the
+    # guard refuses it if its role is one that it should perturb.
+    return (
+        message if isinstance(item, HumanMessage | SystemMessage | ToolMessage) else message | {"item": item}
+    )
+
+
 def _rebuilt(item: BaseMessage, content: Any) -> BaseMessage:
-    if isinstance(item, HumanMessage):
-        return HumanMessage(content)
+    if isinstance(item, HumanMessage | SystemMessage):
+        return type(item)(content)
     if isinstance(item, ToolMessage):
         return ToolMessage(content, tool_call_id=item.tool_call_id)
     return item
@@ -40,13 +49,20 @@ class PrivateMessages(AgentMiddleware):  # type: ignore[misc]  # no types where 
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
         """Replace the messages of a call."""
-        return handler(request.override(messages=private_messages(self._guard, request.messages)))
+        return handler(self._private(request))
 
     async def awrap_model_call(
         self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]
     ) -> Any:
         """Replace the messages of an asynchronous call."""
-        return await handler(request.override(messages=private_messages(self._guard, request.messages)))
+        return await handler(self._private(request))
+
+    def _private(self, request: ModelRequest) -> ModelRequest:
+        before = [] if request.system_message is None else [request.system_message]
+        sent = private_messages(self._guard, [*before, *request.messages])
+        if before:
+            request = request.override(system_message=sent[0])
+        return request.override(messages=sent[len(before) :])
 
 
 if __name__ == "__main__":

@@ -11,10 +11,12 @@ from litellm.integrations.custom_guardrail import CustomGuardrail
 
 import wordveil as wv
 
+ROLES = ("user", "tool", "function")  # that the proxy perturbs: a client does not see a warning in its log
 CONVERSATIONS = 10_000  # that the proxy remembers; the messages of an older one are drawn anew
 # What a client may send besides messages. No other field passes: `user` and `prediction`, say, are texts.
 NUMBERS = {"temperature", "top_p", "n", "max_tokens", "max_completion_tokens", "seed", "stream", "logprobs"}
 NUMBERS |= {"presence_penalty", "frequency_penalty", "top_logprobs", "parallel_tool_calls"}
+NUMBERS |= {"_litellm_strip_stream_usage"}  # which LiteLLM adds to streams
 SENT_AS_THEY_ARE = {"model", "tools", "tool_choice", "response_format"}  # like messages of the system
 NOT_SENT = {"guardrails", "metadata", "litellm_metadata", "proxy_server_request", "secret_fields"}
 NOT_SENT |= {"litellm_session_id", "litellm_trace_id", "litellm_call_id", "litellm_logging_obj"}
@@ -34,7 +36,8 @@ def check_fields(data: dict[str, Any]) -> None:
     """Refuse a call with a field that may have a text in it."""
     for name, value in data.items():
         is_number = name in NUMBERS and isinstance(value, int | float | None)
-        if not is_number and name not in {"messages"} | SENT_AS_THEY_ARE | NOT_SENT:
+        is_usage = name == "stream_options" and value == {"include_usage": True}  # as it adds this
+        if not (is_number or is_usage) and name not in {"messages"} | SENT_AS_THEY_ARE | NOT_SENT:
             raise wv.ParameterError("The call has a field that would be sent as it is. Hint: messages only.")
 
 
@@ -61,8 +64,8 @@ class WordveilGuardrail(CustomGuardrail):  # type: ignore[misc]  # no types wher
     def _guard(self, owner: str, session: str) -> wv.PromptGuard:
         """Return the guard of a conversation; without the name of a session, one for this call only."""
         if not session:
-            return wv.PromptGuard(self._perturber)
-        guard = self._guards.setdefault((owner, session), wv.PromptGuard(self._perturber))
+            return wv.PromptGuard(self._perturber, ROLES)
+        guard = self._guards.setdefault((owner, session), wv.PromptGuard(self._perturber, ROLES))
         self._guards.move_to_end((owner, session))
         if len(self._guards) > CONVERSATIONS:
             self._guards.popitem(last=False)

@@ -17,6 +17,8 @@ import wordveil as wv
 
 from .samples import SMALL_WORDS
 
+_PACKAGE = str(Path(wv.__file__).parent)
+
 # The same examples every time in CI; new ones on a developer's machine, which is how new bugs are found.
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("desk", deadline=None)
@@ -118,11 +120,11 @@ def check_sealed() -> Callable[[BaseException, str], None]:
 
 def _reachable(error: BaseException) -> Iterator[object]:
     """Yield everything that an exception refers to: its arguments, its causes, and the frames it passed."""
-    seen: set[int] = set()
+    seen: dict[int, object] = {}  # what is no longer referred to could have its id again
     waiting: list[object] = [error.args, vars(error), error.__context__, error.__cause__]
     trace = error.__traceback__
     while trace is not None:
-        if "/wordveil/" in trace.tb_frame.f_code.co_filename:
+        if trace.tb_frame.f_code.co_filename.startswith(_PACKAGE):
             waiting.extend(trace.tb_frame.f_locals.values())
         trace = trace.tb_next
     skipped = (type, types.ModuleType, types.FunctionType, types.FrameType)
@@ -130,10 +132,23 @@ def _reachable(error: BaseException) -> Iterator[object]:
         thing = waiting.pop()
         if id(thing) in seen or isinstance(thing, skipped):
             continue
-        seen.add(id(thing))
+        seen[id(thing)] = thing
         yield thing
         if isinstance(thing, BaseException):
             waiting.extend((thing.args, vars(thing), thing.__context__, thing.__cause__))
             waiting.extend(getattr(thing, name, None) for name in ("object", "doc"))
         elif isinstance(thing, list | tuple | dict | set):
             waiting.extend(gc.get_referents(thing))
+        elif isinstance(thing, np.ndarray):
+            waiting.extend(thing.ravel().tolist() if thing.dtype.kind in "OSU" else ())
+        else:
+            waiting.extend(_texts_of(thing))
+
+
+def _texts_of(thing: object) -> Iterator[object]:
+    """Yield the texts of a column, a data set or a Doc of other libraries."""
+    for name in ("to_pylist", "to_list"):
+        if callable(convert := getattr(thing, name, None)):
+            yield convert()
+            return
+    yield getattr(thing, "text", None)

@@ -10,6 +10,7 @@ from wordveil.errors import (
     WordveilError,
     check_real,
     check_whole,
+    named_type,
     parameter_error,
 )
 
@@ -22,6 +23,43 @@ def test_one_sentence_for_every_bad_parameter() -> None:
 def test_a_value_that_may_be_private_is_named_by_its_type() -> None:
     message = str(parameter_error("k", "f", "be a number", "my secret"))
     assert message == "The 'k' parameter of f must be a number. Got a str instead."
+
+
+def named(name: str) -> object:
+    return type(name, (), {})()
+
+
+def test_a_type_is_named_with_its_article() -> None:
+    an = [
+        "Embedding",
+        "int",
+        "object",
+        "ndarray",
+        "NDArray",
+        "NAType",
+        "SVC",
+        "XMLParser",
+        "IndexError",
+        "OrderedDict",
+        "array",
+    ]
+    a = [
+        "str",
+        "list",
+        "float",
+        "bool",
+        "NoneType",
+        "Series",
+        "UUID",
+        "uint8",
+        "Laplace",
+        "method",
+        "OneHotEncoder",
+        "function",
+    ]
+    assert [named_type(named(name)) for name in an] == [f"an {name}" for name in an]
+    assert [named_type(named(name)) for name in a] == [f"a {name}" for name in a]
+    assert str(parameter_error("k", "f", "be a str", np.zeros(2))).endswith("Got an ndarray instead.")
 
 
 @pytest.mark.parametrize(

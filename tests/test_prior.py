@@ -157,7 +157,7 @@ def test_a_bad_count_is_named_by_its_position(tea: wv.Embedding, check_sealed: A
     [
         ({}, "count above 0"),
         ({"tea": 0, "ice": 0.0}, "count above 0"),
-        ({"tea": 1, 5: 2}, r"Word 1 \(counted from 0\) .* Got a int"),
+        ({"tea": 1, 5: 2}, r"Word 1 \(counted from 0\) .* Got an int"),
         ([("tea", 1)], "mapping of words to counts"),
         ({SECRET: 4, "!": 7}, "None of the counted words"),
     ],

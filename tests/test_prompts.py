@@ -104,8 +104,9 @@ def test_two_threads_send_the_same(guard: wv.PromptGuard, monkeypatch: pytest.Mo
 
 def test_results_of_tools_are_sent_with_a_warning_or_perturbed(noisy: wv.Perturber) -> None:
     result = {"role": "tool", "tool_call_id": "1", "content": TEXT}
-    with pytest.warns(wv.PrivacyWarning, match=r"roles=\('user', 'tool'\)"):
+    with pytest.warns(wv.PrivacyWarning, match=r"roles=\('user', 'tool'\)") as caught:
         assert wv.PromptGuard(noisy)([result]) == [result]
+    assert [warning.filename for warning in caught] == [__file__]
     sent = wv.PromptGuard(noisy, roles=("user", "tool"))([result])
     assert sent[0]["tool_call_id"] == "1"
     assert SECRET not in str(sent)
@@ -146,7 +147,7 @@ def test_what_would_be_sent_as_it_is_is_refused(name: str, guard: wv.PromptGuard
     check_sealed(caught.value, SECRET)
 
 
-@pytest.mark.parametrize("roles", ["user", ("tool",), (), (7, "user")])
+@pytest.mark.parametrize("roles", ["user", ("tool",), (), (7, "user"), 7, None])
 def test_bad_roles(roles: Any, noisy: wv.Perturber) -> None:
     with pytest.raises(wv.ParameterError, match="'roles'"):
         wv.PromptGuard(noisy, roles=roles)

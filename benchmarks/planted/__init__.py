@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from benchmarks.planted import datasets, frames, presidio, prompts, shared, sklearn, spacy
+from benchmarks.planted import datasets, frames, presidio, prompts, sealed, shared, sklearn, spacy
 from benchmarks.planted.mistake import Mistake
 
 __all__ = ["MISTAKES", "Mistake"]
@@ -15,4 +15,5 @@ MISTAKES: Final = (
     *prompts.MISTAKES,
     *frames.MISTAKES,
     *spacy.MISTAKES,
+    *sealed.MISTAKES,
 )

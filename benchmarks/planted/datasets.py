@@ -23,6 +23,12 @@ MISTAKES: Final = (
         ),
     ),
     Mistake(
+        "datasets: an empty part keeps the fingerprint that it came with",
+        _FILE,
+        {"    if not len(part):": "    if False:"},
+        (f"{_TESTS}::test_an_empty_part_is_no_hash_of_the_others",),
+    ),
+    Mistake(
         "datasets: results are loaded from the cache",
         _FILE,
         {"load_from_cache_file=False": "load_from_cache_file=True"},

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from benchmarks.planted.mistake import LITELLM, Mistake
+from benchmarks.planted.mistake import LITELLM, NOTICED, Mistake
 
 _FILE: Final = "src/wordveil/integrations/prompts.py"
 _TESTS: Final = "tests/test_prompts.py"
@@ -109,29 +109,19 @@ MISTAKES: Final = (
     Mistake(
         "LangChain: the middleware lets messages pass",
         _LANGCHAIN,
-        {
-            "        return handler(request.override(messages=private_messages(self._guard, request.messages)))": (
-                "        return handler(request)"
-            )
-        },
+        {"        return handler(self._private(request))": "        return handler(request)"},
         (f"{_LANGCHAIN_TESTS}::test_an_agent_and_its_tools[False]",),
     ),
     Mistake(
         "LangChain: the asynchronous middleware lets messages pass",
         _LANGCHAIN,
-        {
-            "        return await handler(request.override(messages=private_messages(self._guard, request.messages)))": (
-                "        return await handler(request)"
-            )
-        },
+        {"        return await handler(self._private(request))": "        return await handler(request)"},
         (f"{_LANGCHAIN_TESTS}::test_an_agent_and_its_tools[True]",),
     ),
     Mistake(
         "LangChain: other fields of a message pass",
         _LANGCHAIN,
-        {
-            "        return HumanMessage(content)": '        return item.model_copy(update={"content": content})'
-        },
+        {"        return type(item)(content)": '        return item.model_copy(update={"content": content})'},
         (f"{_LANGCHAIN_TESTS}::test_a_runnable_sends_the_same_history_again",),
     ),
     Mistake(
@@ -141,10 +131,32 @@ MISTAKES: Final = (
         (f"{_LANGCHAIN_TESTS}::test_messages_of_other_roles_are_refused",),
     ),
     Mistake(
+        "LangChain: a message that should be perturbed is sent as it is",
+        _LANGCHAIN,
+        {' else message | {"item": item}': " else message"},
+        (f"{_LANGCHAIN_TESTS}::test_what_can_not_be_rebuilt_is_refused_if_it_should_be_perturbed",),
+    ),
+    Mistake(
+        "LangChain: the system prompt of an agent is not seen",
+        _LANGCHAIN,
+        {
+            "        before = [] if request.system_message is None else [request.system_message]": "        before = []"
+        },
+        (f"{_LANGCHAIN_TESTS}::test_the_system_prompt_of_an_agent_is_perturbed_if_asked_for",),
+    ),
+    Mistake(
+        "LiteLLM: results of tools pass the proxy",
+        _LITELLM,
+        {'ROLES = ("user", "tool", "function")': 'ROLES = ("user",)'},
+        (f"{_LITELLM_TESTS}::test_the_proxy_perturbs_results_of_tools",),
+        LITELLM,
+        reason=r"wordveil\.errors\.PrivacyWarning: Results of tools are sent|" + NOTICED,
+    ),
+    Mistake(
         "LangChain: every turn has a guard of its own",
         _LANGCHAIN,
         {
-            "    sent = guard([{": "    sent = wv.PromptGuard(guard._perturber, tuple(guard._roles))([{",
+            "    sent = guard([": "    sent = wv.PromptGuard(guard._perturber, tuple(guard._roles))([",
         },
         (
             f"{_LANGCHAIN_TESTS}::test_a_runnable_sends_the_same_history_again",

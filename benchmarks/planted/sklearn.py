@@ -112,10 +112,21 @@ MISTAKES: Final = (
     Mistake(
         "scikit-learn: a cached pipeline runs",
         _FILE,
-        {"        if is_joblib and not": "        if False and not"},
+        {"    if _MEMORY in own or (": "    if False and ("},
         (
             f"{_TESTS}::test_a_cached_pipeline_is_refused_before_it_writes",
             f"{_TESTS}::test_a_cached_function_is_refused",
+        ),
+    ),
+    Mistake(
+        "scikit-learn: a cached function runs in the threads and processes of Parallel",
+        _FILE,
+        {
+            "    if _MEMORY in own or (own and any(map(_is_parallel_below_memory, _other_threads()))):": "    if _MEMORY in own:"
+        },
+        (
+            f"{_TESTS}::test_a_cached_function_that_runs_in_parallel_is_refused[threading]",
+            f"{_TESTS}::test_a_cached_function_that_runs_in_parallel_is_refused[loky]",
         ),
     ),
     Mistake(
@@ -141,7 +152,9 @@ MISTAKES: Final = (
     Mistake(
         "scikit-learn: the training texts are clean too",
         _FILE,
-        {"        return self.fit(X, y)._perturbed(X)": "        return self.fit(X, y).transform(X)"},
+        {
+            "        return self._fit(X, stacklevel=5)._perturbed(X)": "        return self.fit(X, y).transform(X)"
+        },
         (f"{_TESTS}::test_clean_texts_at_predict_are_a_choice_that_warns",),
     ),
     Mistake(

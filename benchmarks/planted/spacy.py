@@ -105,4 +105,14 @@ MISTAKES: Final = (
         {"not isinstance(doc.vocab, _PassingVocab)": "len(doc.user_data) > 0"},
         (f"{_TESTS}::test_a_pipeline_that_was_passed_docs_is_not_saved",),
     ),
+    Mistake(
+        "spaCy: what is set beside a profile is left aside",
+        _FILE,
+        {
+            "        if any(value is not None for value in (epsilon, lam, dims, mechanism, answer, embedding)):": (
+                "        if False:"
+            )
+        },
+        (f"{_TESTS}::test_a_profile_beside_what_it_sets_is_refused",),
+    ),
 )

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from wordveil.embedding import Embedding
 from wordveil.embedding.arrays import locked
-from wordveil.errors import ParameterError, PrivacyWarning, parameter_error, sealed
+from wordveil.errors import ParameterError, PrivacyWarning, named_type, parameter_error, sealed
 from wordveil.shared import PerEmbedding
 
 __all__ = ["BlockList"]
@@ -135,7 +135,7 @@ def _folded(words: Iterable[str]) -> frozenset[str]:
         if not isinstance(word, str):
             raise ParameterError(
                 f"Word {number} (counted from 0) of a block list must be a str. "
-                f"Got a {type(word).__name__} instead."
+                f"Got {named_type(word)} instead."
             )
         checked.add(unicodedata.normalize("NFKC", word).strip().casefold())
     return frozenset(checked - {""})

@@ -1,9 +1,10 @@
 """The errors of wordveil. Each message is one line: what is wrong, where, and what to do."""
 
 import math
+import re
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, Self, SupportsFloat, SupportsIndex, TypeVar
+from typing import Final, ParamSpec, Self, SupportsFloat, SupportsIndex, TypeVar
 
 __all__ = [
     "FormatError",
@@ -16,12 +17,16 @@ __all__ = [
     "WordveilError",
     "check_real",
     "check_whole",
+    "named_type",
     "parameter_error",
     "sealed",
 ]
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
+
+# Names that begin with the sound of a vowel: also letters that are read one by one, as in ndarray and SVC.
+_TAKES_AN: Final = re.compile(r"[AEIaei]|[Oo](?!ne)|nd|[FHLMNRSX](?=[A-Z])")
 
 
 class WordveilError(Exception):
@@ -79,6 +84,18 @@ class PrivacyWarning(UserWarning):
     """A choice weakens or voids the guarantee; the message says how."""
 
 
+def named_type(value: object) -> str:
+    """Return the name of the type of a value with its article, and nothing of the value itself.
+
+    Examples
+    --------
+    >>> [named_type(value) for value in (7, "my secret", None, OSError())]
+    ['an int', 'a str', 'a NoneType', 'an OSError']
+    """
+    name = type(value).__name__
+    return f"{'an' if _TAKES_AN.match(name) else 'a'} {name}"
+
+
 def parameter_error(name: str, owner: str, must: str, got: object) -> ParameterError:
     """Return the error for a bad parameter, in the same sentence everywhere.
 
@@ -89,7 +106,7 @@ def parameter_error(name: str, owner: str, must: str, got: object) -> ParameterE
     >>> print(parameter_error("lam", "Mahalanobis", "be in [0, 1]", 1.5))
     The 'lam' parameter of Mahalanobis must be in [0, 1]. Got 1.5 instead.
     """
-    shown = repr(got) if isinstance(got, bool | int | float) else f"a {type(got).__name__}"
+    shown = repr(got) if isinstance(got, bool | int | float) else named_type(got)
     complaint = f"must {must}. Got {shown} instead."
     error = ParameterError(f"The '{name}' parameter of {owner} {complaint}")
     error.parameter, error.complaint = name, complaint

@@ -23,6 +23,7 @@ from wordveil.errors import (
     ParameterError,
     PrivacyWarning,
     check_real,
+    named_type,
     parameter_error,
     sealed,
 )
@@ -288,7 +289,7 @@ def _checked_counts(counts: Mapping[str, float]) -> Iterator[tuple[str, float]]:
     for position, (word, count) in enumerate(counts.items()):
         place = f"{position} (counted from 0) of the 'counts' parameter of Prior.from_counts must be"
         if not isinstance(word, str):
-            raise ParameterError(f"Word {place} a str. Got a {type(word).__name__} instead.")
+            raise ParameterError(f"Word {place} a str. Got {named_type(word)} instead.")
         try:
             yield word, check_real(count, "counts", "Prior.from_counts", "", 0.0, _LARGEST_COUNT)
         except ParameterError:

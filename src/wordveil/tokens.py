@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from wordveil.errors import ParameterError
+from wordveil.errors import ParameterError, named_type
 
 __all__ = [
     "LARGEST_TEXT",
@@ -58,9 +58,7 @@ class Piece(NamedTuple):
 def check_text(text: object, number: int) -> str:
     """Return `text` if it is a str of at most 16 MiB; `number` is its position, counted from 0."""
     if not isinstance(text, str):
-        raise ParameterError(
-            f"Text {number} (counted from 0) must be a str. Got a {type(text).__name__} instead."
-        )
+        raise ParameterError(f"Text {number} (counted from 0) must be a str. Got {named_type(text)} instead.")
     if len(text) > LARGEST_TEXT // 4 and len(text.encode("utf-8", "surrogatepass")) > LARGEST_TEXT:
         raise ParameterError(
             f"Text {number} (counted from 0) is over 16 MiB. Hint: cut it into shorter texts."

@@ -116,7 +116,7 @@ def test_text_files_have_no_labels(tmp_path: Path) -> None:
         (
             (["a", "b"] * 2, ["x", "y"] * 2),
             [object()],
-            r"'mechanisms' parameter of utility .* Got a object instead",
+            r"'mechanisms' parameter of utility .* Got an object instead",
         ),
         (["a", "b", "c"], None, r"'data' parameter of utility must be .* Got a list instead"),
         (["ab", "xy"], None, "'data' parameter of utility"),

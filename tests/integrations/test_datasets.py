@@ -1,5 +1,6 @@
 """Hugging Face datasets: what its caches, fingerprints and epochs would reveal."""
 
+import copy
 import pickle
 import stat
 from pathlib import Path
@@ -63,6 +64,34 @@ def test_all_texts_of_a_row_and_formats(data: hf.Dataset, perturber: wv.Perturbe
     two = data.add_column("reply", [TEXT] * 6).with_format("numpy").shuffle(seed=1)
     private = wv.datasets.perturb(two, perturber=perturber, text=["message", "reply"])
     check_distinct([text for row in private for text in row.values() if text is not None])
+
+
+NULLS = {"message": [None, None], "label": [None, None]}
+
+
+@pytest.mark.parametrize(("rows", "is_stream"), [(0, False), (2, False), (2, True)])
+@pytest.mark.parametrize("pad_to", [None, 4])
+def test_columns_without_a_type(rows: int, pad_to: int | None, is_stream: bool, small: wv.Embedding) -> None:
+    """Nothing is known of a column in which every value is missing, or which has no rows."""
+    data = hf.Dataset.from_dict({name: values[:rows] for name, values in NULLS.items()})
+    assert {column.dtype for column in data.features.values()} == {"null"}
+    source = data.to_iterable_dataset() if is_stream else data
+    perturber = wv.Perturber(wv.Mahalanobis(small, 0.01), wv.Policy(pad_to=pad_to))
+    private = wv.datasets.perturb(source, perturber=perturber, text="message", keep="label")
+    assert {name: column.dtype for name, column in private.features.items()} == {
+        "message": "string",
+        "label": "null",
+    }
+    answers = list(private)
+    assert [row["label"] for row in answers] == [None] * rows
+    assert [len((row["message"] or "").split()) for row in answers] == [pad_to or 0] * rows
+    assert wv.datasets.manifest(private)["columns"]["perturbed"] == ["message"]
+
+
+def test_an_empty_part_is_no_hash_of_the_others(data: hf.Dataset, perturber: wv.Perturber) -> None:
+    empty = [wv.datasets.perturb(data.select([]), perturber=perturber, text="message") for _ in range(2)]
+    assert empty[0]._fingerprint != empty[1]._fingerprint
+    assert empty[0].column_names == ["message"]
 
 
 def test_padding_covers_missing_texts(data: hf.Dataset, small: wv.Embedding) -> None:
@@ -162,8 +191,9 @@ def test_a_stream_without_known_columns(perturber: wv.Perturber) -> None:
 
 def test_a_stream_stays_in_its_process(data: hf.Dataset, perturber: wv.Perturber, monkeypatch: Any) -> None:
     private = wv.datasets.perturb(data.to_iterable_dataset(), perturber=perturber, text="message")
-    with pytest.raises(wv.WordveilError, match="another process"):
-        pickle.dumps(private)
+    for leave in (pickle.dumps, copy.deepcopy, lambda stream: list(hf.interleave_datasets([stream] * 2))):
+        with pytest.raises(wv.WordveilError, match="can't be copied or sent to another process"):
+            leave(private)
     monkeypatch.setattr("os.getpid", lambda: 1)
     with pytest.raises(wv.WordveilError, match="another process"):
         list(private)

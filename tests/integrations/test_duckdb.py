@@ -150,6 +150,23 @@ def test_bad_arguments(
         wv.duckdb.register(None, perturber)
 
 
+@pytest.mark.parametrize("name", ["perturb", "PERTURB", "lower", "sum", "macro"])
+def test_a_name_that_is_taken_is_refused(name: str, connection: Any, perturber: wv.Perturber) -> None:
+    connection.execute("CREATE MACRO macro(m) AS m")
+    with pytest.raises(wv.ParameterError, match=r"'name' .* Hint: name=…; or connection\.remove_function"):
+        wv.duckdb.register(connection, perturber, name)
+    connection.remove_function("perturb")
+    wv.duckdb.register(connection, perturber)
+    check_distinct(texts(connection, f"SELECT perturb('{TEXT}') FROM range(2)"))
+
+
+def test_a_closed_connection_is_refused(perturber: wv.Perturber) -> None:
+    connection = duckdb.connect()
+    connection.close()
+    with pytest.raises(wv.ParameterError, match=r"'connection' .* must be open"):
+        wv.duckdb.register(connection, perturber)
+
+
 def test_errors_have_no_text(connection: Any) -> None:
     with pytest.raises(duckdb.Error) as caught:
         connection.execute("SELECT perturb(repeat(?, 70000))", [TEXT]).fetchall()

@@ -2,13 +2,22 @@
 
 import asyncio
 import runpy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
 from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, ChatMessage, HumanMessage, SystemMessage
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    ChatMessage,
+    FunctionMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 
@@ -28,6 +37,10 @@ class Recorder(GenericFakeChatModel):  # type: ignore[misc]
     def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
         self.seen.append([*messages])
         return super()._generate(messages, *args, **kwargs)
+
+    def _stream(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+        self.seen.append([*messages])
+        return super()._stream(messages, *args, **kwargs)
 
     def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
         return self
@@ -74,6 +87,80 @@ def test_an_agent_and_its_tools(asynchronous: bool, perturber: wv.Perturber) -> 
     for earlier, later in zip(model.seen, model.seen[1:], strict=False):
         assert [item.content for item in later[: len(earlier)]] == [item.content for item in earlier]
     check_distinct(item.content for item in model.seen[-1] if item.type in ("human", "tool"))
+
+
+CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "invoke": lambda runnable, given: runnable.invoke(given),
+    "stream": lambda runnable, given: [*runnable.stream(given)],
+    "batch": lambda runnable, given: runnable.batch([given]),
+    "ainvoke": lambda runnable, given: asyncio.run(runnable.ainvoke(given)),
+    "astream": lambda runnable, given: asyncio.run(collected(runnable.astream(given))),
+    "tokens": lambda runnable, given: asyncio.run(collected(runnable.astream(given, stream_mode="messages"))),
+}
+
+
+async def collected(stream: Any) -> list[Any]:
+    return [part async for part in stream]
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("is_agent", [False, True])
+def test_every_way_to_call_sends_private_texts(name: str, is_agent: bool, perturber: wv.Perturber) -> None:
+    if name == "tokens" and not is_agent:
+        return  # only agents have it
+    guard, model = wv.PromptGuard(perturber), recorder()
+    if is_agent:
+        CALLS[name](
+            create_agent(model, middleware=[PrivateMessages(guard)]), {"messages": [HumanMessage(TEXT)]}
+        )
+    else:
+        chain = RunnableLambda(lambda messages: private_messages(guard, messages)) | model
+        CALLS[name](chain, [HumanMessage(TEXT)])
+    assert model.seen
+    assert SECRET not in repr(model.seen)
+
+
+def test_parts_and_tools(perturber: wv.Perturber) -> None:
+    guard = wv.PromptGuard(perturber, ("user", "tool", "system"))
+    parts: list[Any] = [{"type": "text", "text": TEXT}]
+    image: list[Any] = [*parts, {"type": "image_url", "image_url": {"url": SECRET}}]
+    listed = [SystemMessage(parts), HumanMessage(parts), ToolMessage(TEXT, tool_call_id="1", artifact=SECRET)]
+    assert SECRET not in repr(private_messages(guard, listed))
+    for message in (HumanMessage(image), ToolMessage(image, tool_call_id="1"), HumanMessage([TEXT])):
+        with pytest.raises(wv.ParameterError, match="not text"):
+            private_messages(guard, [message])
+
+
+CALL = {"name": "look_up", "args": {"name": SECRET}, "id": "1"}
+NOT_REBUILT: list[tuple[str, BaseMessage]] = [
+    ("assistant", AIMessage(TEXT)),
+    ("assistant", AIMessage("", tool_calls=[CALL])),
+    ("function", FunctionMessage(TEXT, name="look_up")),
+    ("chat", ChatMessage(TEXT, role="user")),
+]
+
+
+@pytest.mark.parametrize(("role", "message"), NOT_REBUILT)
+def test_what_can_not_be_rebuilt_is_refused_if_it_should_be_perturbed(
+    role: str, message: BaseMessage, perturber: wv.Perturber
+) -> None:
+    with pytest.raises(wv.ParameterError, match="fields besides role and content"):
+        private_messages(wv.PromptGuard(perturber, ("user", role)), [message])
+
+
+@pytest.mark.parametrize("roles", [("user",), ("user", "system")])
+def test_the_system_prompt_of_an_agent_is_perturbed_if_asked_for(
+    roles: tuple[str, ...], perturber: wv.Perturber
+) -> None:
+    model = recorder()
+    middleware = [PrivateMessages(wv.PromptGuard(perturber, roles))]
+    agent = create_agent(model, middleware=middleware, system_prompt=f"{SECRET} {TEXT}")
+    for count in (1, 2):
+        agent.invoke({"messages": [HumanMessage(TEXT) for _ in range(count)]})
+    assert [item.type for item in model.seen[1]] == ["system", "human", "human"]
+    assert [item.content for item in model.seen[1][:2]] == [item.content for item in model.seen[0]]
+    assert (SECRET in repr(model.seen)) == ("system" not in roles)
+    assert SECRET not in repr([messages[1:] for messages in model.seen])
 
 
 def test_without_the_middleware_the_model_sees_the_texts() -> None:

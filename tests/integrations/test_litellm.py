@@ -43,6 +43,21 @@ class Recorder(litellm.CustomLLM):  # type: ignore[misc]
         self.options.append(kwargs["optional_params"])
         return litellm.completion(model="gpt-4o-mini", messages=[], mock_response="ok")
 
+    def streaming(self, *args: Any, **kwargs: Any) -> Any:
+        self.seen.append(kwargs["messages"])
+        yield {
+            "text": "ok",
+            "is_finished": True,
+            "finish_reason": "stop",
+            "index": 0,
+            "tool_use": None,
+            "usage": None,
+        }
+
+    async def astreaming(self, *args: Any, **kwargs: Any) -> Any:
+        for part in self.streaming(*args, **kwargs):
+            yield part
+
     async def acompletion(self, *args: Any, **kwargs: Any) -> Any:
         return self.completion(*args, **kwargs)
 
@@ -107,6 +122,18 @@ def test_the_asynchronous_wrapper_sends_private_texts(provider: Recorder, pertur
     assert SECRET not in repr(provider.seen)
 
 
+def test_streams_of_private_texts(provider: Recorder, perturber: wv.Perturber) -> None:
+    async def collected() -> list[Any]:
+        answer = await aprivate_completion(guard, CHAT, model="recorder/model", stream=True)
+        return [part async for part in answer]
+
+    guard = wv.PromptGuard(perturber)
+    assert [*private_completion(guard, CHAT, model="recorder/model", stream=True)]
+    assert asyncio.run(collected())
+    assert len(provider.seen) == 2
+    assert SECRET not in repr(provider.seen)
+
+
 def test_the_sdk_calls_guardrails_only_if_asynchronous_and_named(provider: Recorder, guardrail: Any) -> None:
     """Why the call is wrapped. If this fails, LiteLLM has changed, and the docs must."""
     options: dict[str, Any] = {"model": "recorder/model", "messages": CHAT}
@@ -161,12 +188,21 @@ def test_a_request_through_the_proxy_itself(proxy: TestClient, provider: Recorde
     assert SECRET not in repr(provider.options)
 
 
+def test_a_stream_through_the_proxy_itself(proxy: TestClient, provider: Recorder, guardrail: Any) -> None:
+    answer = proxy.post("/v1/chat/completions", json={"model": "m", "messages": CHAT, "stream": True})
+    assert answer.status_code == 200, answer.text
+    assert "data: [DONE]" in answer.text
+    assert len(provider.seen) == 1
+    assert SECRET not in repr(provider.seen)
+
+
 FIELDS: dict[str, Any] = {
     "user": SECRET,
     "prediction": {"type": "content", "content": SECRET},
     "stop": [SECRET],
     "temperature": SECRET,
     "extra_body": {"note": SECRET},
+    "stream_options": {"include_usage": True, "note": SECRET},
     "litellm_note": SECRET,
 }
 
@@ -205,6 +241,17 @@ def test_the_proxy_sends_private_texts(guardrail: Any) -> None:
     check_distinct(
         [sent["messages"][0]["content"], through_proxy({"messages": CHAT})["messages"][0]["content"]]
     )
+
+
+TOOL = {"role": "tool", "tool_call_id": "1"}
+
+
+@pytest.mark.parametrize("content", [TEXT, [{"type": "text", "text": TEXT}]])
+def test_the_proxy_perturbs_results_of_tools(content: Any, guardrail: Any) -> None:
+    """A warning, in its log and only once, would reach nobody."""
+    sent = through_proxy({"messages": [*CHAT, TOOL | {"content": content}], "metadata": {}})
+    assert SECRET not in repr(sent["messages"])
+    assert sent["messages"][1]["tool_call_id"] == "1"
 
 
 def test_no_key_or_stream_is_left_out(guardrail: Any) -> None:

@@ -157,3 +157,19 @@ def test_numbers_are_refused(frame: pl.LazyFrame, perturber: wv.Perturber) -> No
     assert SECRET not in str(caught.value)
     with pytest.raises(wv.ParameterError, match="must be a Perturber"):
         wv.polars.perturb("message", print)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("expression", [3, None, pl.Series([TEXT]), ["message"]])
+def test_what_is_no_expression_is_refused(expression: Any, perturber: wv.Perturber) -> None:
+    with pytest.raises(
+        wv.ParameterError, match=r"'expression' .* must be a polars\.Expr or the name"
+    ) as caught:
+        wv.polars.perturb(expression, perturber)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_weak_setting_warns_at_the_call(glove: wv.Embedding) -> None:
+    weak = wv.Perturber(wv.Mahalanobis(glove.project(10), 1e6))
+    with pytest.warns(wv.PrivacyWarning, match="protects little") as caught:
+        wv.polars.perturb("message", weak)
+    assert [warning.filename for warning in caught] == [__file__]

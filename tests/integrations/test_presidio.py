@@ -148,6 +148,24 @@ def test_results_of_another_text_are_refused(place: tuple[int, int], around: Cal
         around(TEXT, spans(("A", *place, 1.0)))
 
 
+@pytest.mark.parametrize(
+    "results",
+    [
+        None,
+        7,
+        [{"start": 0, "end": 3, "score": 1.0, "entity_type": "A"}],
+        [RecognizerResult("A", 0, 3, None)],
+        [RecognizerResult(None, 0, 3, 1.0)],
+        [RecognizerResult("A", 0.5, 3, 1.0)],
+        [SECRET],
+    ],
+)
+def test_what_is_no_result_is_refused(results: Any, around: Callable[..., str]) -> None:
+    with pytest.raises(wv.ParameterError, match=r"'results' .* must be a list of RecognizerResult") as caught:
+        around(TEXT, results)
+    assert SECRET not in str(caught.value)
+
+
 def test_what_is_written(watched: Path) -> None:
     lines = run(
         """

@@ -2,6 +2,7 @@
 
 import io
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,14 @@ def test_clean_texts_are_chosen_in_fit(transformer: Any) -> None:
         fitted.set_params(epsilon=-1.0).fit(TEXTS)
     check_distinct(fitted.set_params(epsilon=0.01).transform([TEXT, TEXT]))  # no fit has warned of it
     check_distinct(clone(fitted).transform([TEXT, TEXT]))
+
+
+@pytest.mark.parametrize("name", ["fit", "fit_transform"])
+def test_warnings_are_at_the_call(name: str, glove: wv.Embedding) -> None:
+    weak = wv.sklearn.PerturbTransformer(1e6, embedding=glove, dims=10, unsafe_clean_at_predict=True)
+    with pytest.warns(wv.PrivacyWarning) as caught:
+        getattr(weak, name)(["book a flight"])
+    assert [warning.filename for warning in caught] == [__file__] * 2
 
 
 def test_names_of_columns_are_known_without_a_fit(transformer: Any) -> None:
@@ -234,6 +243,32 @@ def test_a_cached_function_is_refused(transformer: Any, tmp_path: Path) -> None:
     with pytest.raises(wv.ParameterError, match="memory=None"):
         Memory(tmp_path, verbose=0).cache(private)(TEXTS)
     check_no_secret(tmp_path)
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
+def test_a_cached_function_that_runs_in_parallel_is_refused(
+    backend: str, transformer: Any, tmp_path: Path
+) -> None:
+    """Its threads do not have the function on their stacks, and neither has what sends to its processes."""
+
+    def private(texts: list[str]) -> Any:
+        calls = [delayed(transformer.fit_transform)(texts) for _ in range(4)]
+        return Parallel(n_jobs=2, backend=backend)(calls)
+
+    with pytest.raises((wv.ParameterError, pickle.PicklingError)) as caught:
+        Memory(tmp_path, verbose=0).cache(private)(TEXTS)
+    assert "memory=None" in f"{caught.value} {caught.value.__cause__}"
+    check_no_secret(tmp_path)
+
+
+def test_parallel_beside_a_cached_function_is_not_refused(transformer: Any, tmp_path: Path) -> None:
+    def private(_: int) -> Any:
+        with ThreadPoolExecutor(1) as pool:  # it has nothing to do with the cached function
+            return pool.submit(transformer.transform, [TEXT]).result()
+
+    calls = [delayed(transformer.transform)([TEXT]) for _ in range(4)]
+    check_distinct(answer[0] for answer in Parallel(n_jobs=2, backend="threading")(calls))
+    assert len(Memory(tmp_path, verbose=0).cache(private)(7)) == 1  # docs/integrations/sklearn.md says so
 
 
 def test_without_the_refusal_joblib_writes_texts_and_repeats_noise(

@@ -215,3 +215,33 @@ def test_a_setting_is_needed() -> None:
     nlp = spacy.blank("en")
     with pytest.raises(wv.ParameterError, match="needs a profile or an epsilon"):
         nlp.add_pipe("wordveil")
+
+
+SET_BY_PROFILE: dict[str, Any] = {
+    "epsilon": 0.01,
+    "lam": 0.0,
+    "dims": 300,
+    "mechanism": "mahalanobis",
+    "answer": "nearest",
+    "embedding": "no-such-vectors",
+}
+
+
+@pytest.mark.parametrize("name", SET_BY_PROFILE)
+def test_a_profile_beside_what_it_sets_is_refused(name: str) -> None:
+    """Or one of the two would be left aside, and nobody would know what is promised."""
+    nlp = spacy.blank("en")
+    tokenizer = nlp.tokenizer
+    with pytest.raises(wv.ParameterError, match="Hint: leave out the profile, or the others"):
+        nlp.add_pipe("wordveil", config={"profile": "balanced", name: SET_BY_PROFILE[name]})
+    assert not nlp.pipe_names
+    assert nlp.tokenizer is tokenizer
+
+
+def test_a_profile_can_be_padded() -> None:
+    nlp = spacy.blank("en")
+    component: Any = nlp.add_pipe("wordveil", config={"profile": "balanced", "pad_to": 7})
+    assert component.perturber.policy.pad_to == 7
+    assert (
+        component.perturber.mechanism.setting() == wv.Perturber.from_profile("balanced").mechanism.setting()
+    )

@@ -24,7 +24,8 @@ hf: Final = library("datasets", "datasets", "wv.datasets")
 _OWNER: Final = "wv.datasets.perturb"
 _WHERE: Final = "The data set"
 _MANIFEST: Final = "\n\nManifest:\n"
-_TEXT_TYPES: Final = ("string", "large_string", "string_view")
+_NO_TYPE: Final = "null"  # of a column in which every text is missing
+_TEXT_TYPES: Final = ("string", "large_string", "string_view", _NO_TYPE)
 
 _Data = TypeVar("_Data")
 
@@ -122,10 +123,13 @@ def _perturbed(
     """Return one part of a data set with private texts; everything else about it is still to be removed."""
     names = [name for name in part.column_names or [*chosen, *kept] if name in {*chosen, *kept}]
     selected = part.with_format(None).select_columns(names)
-    options = {"batched": True, "input_columns": chosen, "features": selected.features}
+    features = _private_features(selected.features, chosen)
+    options = {"batched": True, "input_columns": chosen, "features": features}
     if isinstance(part, hf.IterableDataset):
         return selected.map(_Once(perturber, chosen), with_indices=True, **options)
     fingerprint = secrets.token_hex(8)  # one that is derived would be a hash of the texts
+    if not len(part):  # `map` would return its input, with the files and the fingerprint that it came with
+        return hf.Dataset(features.arrow_schema.empty_table(), split=part.split, fingerprint=fingerprint)
     stored: dict[str, Any] = (
         {"keep_in_memory": True}
         if folder is None
@@ -140,9 +144,20 @@ def _perturbed(
         **options,
         **stored,
     )
-    if folder is not None:  # an empty part stores nothing: its `cache_files` are those of the input
+    if folder is not None:
         for file in folder.glob(f"{fingerprint}*.arrow"):
             file.chmod(0o600)
+    return private
+
+
+def _private_features(features: Any, chosen: list[str]) -> Any:
+    """Return the types of private columns: columns of texts that are all missing have texts if padded."""
+    if features is None:
+        return None
+    private = features.copy()
+    for name in chosen:
+        if private[name].dtype == _NO_TYPE:
+            private[name] = hf.Value("string")
     return private
 
 
@@ -166,10 +181,11 @@ class _Once(_PerturbBatch):
         super().__init__(perturber, names)
         self._next_row, self._process = 0, os.getpid()
 
+    @sealed
     def __call__(self, *columns_and_rows: list[Any]) -> dict[str, list[str | None]]:
         *columns, rows = columns_and_rows
         if self._process != os.getpid():
-            self._refuse_process()
+            self._refuse_copy()
         if rows[0] < self._next_row:
             raise WordveilError(
                 "This IterableDataset was read before, and a second pass would draw new noise for the same "
@@ -179,14 +195,15 @@ class _Once(_PerturbBatch):
         return super().__call__(*columns)
 
     @staticmethod
-    def _refuse_process() -> NoReturn:
+    def _refuse_copy() -> NoReturn:
         raise WordveilError(
-            "A private IterableDataset can't be read in another process, which would not know what was read "
-            "before. Hint: num_workers=0, or collect it first, by Dataset.from_list(list(…))."
+            "A private IterableDataset can't be copied or sent to another process, which would draw new "
+            "noise for the same texts. Hint: collect it first, by Dataset.from_list(list(…)), or set "
+            "num_workers=0."
         )
 
     def __reduce__(self) -> NoReturn:
-        self._refuse_process()
+        self._refuse_copy()
 
 
 def _check_columns(parts: Iterable[Any], chosen: list[str], kept: list[str]) -> None:

@@ -54,12 +54,22 @@ def register(connection: Any, perturber: Perturber, name: str = "perturb") -> No
     def perturb(texts: Any) -> Any:
         return pa.array(perturbed_column(perturber, texts.to_pylist()), pa.string())
 
-    connection.create_function(
-        name,
-        perturb,
-        ["VARCHAR"],
-        "VARCHAR",
-        type="arrow",
-        null_handling="special",  # a policy may pad missing texts
-        side_effects=True,  # or a constant is perturbed once for all rows, and equal calls are merged
-    )
+    try:
+        connection.create_function(
+            name,
+            perturb,
+            ["VARCHAR"],
+            "VARCHAR",
+            type="arrow",
+            null_handling="special",  # a policy may pad missing texts
+            side_effects=True,  # or a constant is perturbed once for all rows, and equal calls are merged
+        )
+    except (duckdb.NotImplementedException, duckdb.CatalogException):
+        raise ParameterError(
+            "The 'name' parameter of wv.duckdb.register must be the name of no other function. "
+            f"Hint: name=…; or connection.remove_function('{name}'), if it was registered before."
+        ) from None
+    except duckdb.ConnectionException:
+        raise ParameterError(
+            "The 'connection' parameter of wv.duckdb.register must be open. Hint: duckdb.connect(…)."
+        ) from None

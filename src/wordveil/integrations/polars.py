@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from wordveil.errors import sealed
+from wordveil.errors import parameter_error, sealed
 from wordveil.integrations.library import checked_perturber, library, perturbed_column
 from wordveil.perturber import Perturber, warn_if_weak
 from wordveil.tables.columns import not_text
@@ -12,6 +12,7 @@ __all__ = ["perturb"]
 pl: Final = library("polars", "polars", "wv.polars")
 
 
+@sealed
 def perturb(expression: Any, perturber: Perturber) -> Any:
     """Return an expression for private versions of the texts of another one.
 
@@ -36,8 +37,11 @@ def perturb(expression: Any, perturber: Perturber) -> Any:
     (['message', 'label'], 3, None)
     """
     checked_perturber(perturber, "wv.polars.perturb")
-    warn_if_weak(perturber, None, stacklevel=3)
     texts = pl.col(expression) if isinstance(expression, str) else expression
+    if not isinstance(texts, pl.Expr):
+        must = "be a polars.Expr or the name of a column"
+        raise parameter_error("expression", "wv.polars.perturb", must, expression)
+    warn_if_weak(perturber, None)
     return texts.map_batches(_PerturbSeries(perturber), return_dtype=pl.String, is_elementwise=True)
 
 

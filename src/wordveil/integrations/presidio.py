@@ -3,9 +3,10 @@
 import warnings
 from collections.abc import Iterable, Iterator
 from functools import cache
+from numbers import Integral, Real
 from typing import Any, Final
 
-from wordveil.errors import ParameterError, PrivacyWarning, sealed
+from wordveil.errors import ParameterError, PrivacyWarning, parameter_error, sealed
 from wordveil.integrations.library import checked_perturber, library
 from wordveil.perturber import Perturber, warn_if_weak
 from wordveil.tokens import check_text
@@ -39,6 +40,7 @@ class WordveilOperator(Operator):  # type: ignore[misc]  # Presidio has no types
     'to'
     """
 
+    @sealed
     def operate(self, text: str, params: dict[str, Any] | None = None) -> str:
         """Return a private version of an entity."""
         return checked_perturber((params or {}).get("perturber"), "the operator 'wordveil'")(text)
@@ -120,7 +122,9 @@ def perturb_around(
 
 def _merged(results: Iterable[Any], length: int) -> Iterator[tuple[int, int, str]]:
     """Yield where the entities are, in order. Those that overlap are one: nothing of either may be left."""
-    spans = sorted((result.start, result.end, -result.score, result.entity_type) for result in results)
+    if not isinstance(results, Iterable):
+        raise parameter_error("results", _OWNER, "be a list of RecognizerResult", results)
+    spans = sorted(map(_span, results))
     if any(not 0 <= start <= end <= length for start, end, *_ in spans):
         raise ParameterError(f"The 'results' parameter of {_OWNER} must be those of this text.")
     while spans:
@@ -130,6 +134,18 @@ def _merged(results: Iterable[Any], length: int) -> Iterator[tuple[int, int, str
             stop = max(stop, other_stop)
             score, entity_type = min((score, entity_type), (other_score, other_type))
         yield start, stop, entity_type
+
+
+def _span(result: Any) -> tuple[int, int, float, str]:
+    """Return where an entity is, and of which type; the highest score comes first."""
+    place: tuple[Any, ...] = tuple(
+        getattr(result, name, None) for name in ("start", "end", "score", "entity_type")
+    )
+    kinds = (Integral, Integral, Real, str)
+    if not all(isinstance(value, kind) for value, kind in zip(place, kinds, strict=True)):
+        raise parameter_error("results", _OWNER, "be a list of RecognizerResult", result)
+    start, end, score, entity_type = place
+    return start, end, -score, entity_type
 
 
 def pattern_analyzer() -> AnalyzerEngine:

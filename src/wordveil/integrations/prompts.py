@@ -6,7 +6,8 @@ import os
 import secrets
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import compress, starmap
 from typing import Any, Final, NamedTuple, NoReturn, overload
 
 from wordveil.errors import ParameterError, PrivacyWarning, WordveilError, sealed
@@ -65,7 +66,8 @@ class PromptGuard:
 
     def __init__(self, perturber: Perturber, roles: Sequence[str] = ("user",)) -> None:
         self._perturber = checked_perturber(perturber, _OWNER)
-        if isinstance(roles, str) or not all(isinstance(role, str) for role in roles) or "user" not in roles:
+        is_list = isinstance(roles, Collection) and not isinstance(roles, str)
+        if not is_list or not all(isinstance(role, str) for role in roles) or "user" not in roles:
             raise ParameterError(
                 "The 'roles' parameter of PromptGuard must be a list of roles with 'user' among them."
             )
@@ -102,9 +104,9 @@ class PromptGuard:
         return self._conversation([*messages])
 
     def _conversation(self, messages: list[Any]) -> list[dict[str, Any]]:
-        guarded = {
-            number: message for number, message in enumerate(messages) if self._is_guarded(number, message)
-        }
+        # Not by a comprehension, which may be one more frame between a warning and the caller.
+        is_guarded = starmap(self._is_guarded, enumerate(messages))
+        guarded = dict(compress(enumerate(messages), is_guarded))
         texts = {number: _texts(number, message) for number, message in guarded.items()}
         with self._lock:
             self._draw_new(texts)

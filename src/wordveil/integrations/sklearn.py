@@ -1,11 +1,13 @@
 """scikit-learn: a transformer that makes texts private (extra `sklearn`)."""
 
 import copy
-import inspect
+import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final, Self
 
 import numpy as np
@@ -17,6 +19,7 @@ from wordveil.errors import (
     ParameterError,
     PrivacyWarning,
     check_real,
+    named_type,
     parameter_error,
     sealed,
 )
@@ -33,6 +36,7 @@ library("sklearn", "sklearn", "PerturbTransformer")
 from sklearn.base import BaseEstimator, TransformerMixin  # noqa: E402  # after the check that it is there
 
 _OWNER: Final = "PerturbTransformer"
+_MEMORY: Final = "joblib.memory"
 _KINDS: Final[tuple[tuple[str, Any, str], ...]] = (
     ("mechanism", str, "be the name of a mechanism"),
     ("answer", str | None, "be the name of an answer, or None"),
@@ -49,7 +53,8 @@ class PerturbTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     pickle has the parameters and the fingerprint of the vectors, not the vectors, unless they have no name.
 
     It refuses to run below joblib's `Memory`, such as that of `Pipeline(memory=…)`: that writes the texts to
-    files that others can read, and returns the same noise again.
+    files that others can read, and returns the same noise again. It notices calls of the same thread, and of
+    the threads and processes of joblib's `Parallel`; of others it does not.
 
     Parameters
     ----------
@@ -136,6 +141,9 @@ class PerturbTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @sealed
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803, ARG002  # scikit-learn's names
         """Check the parameters; nothing is learned from the texts."""
+        return self._fit(X, stacklevel=4)
+
+    def _fit(self, X: Any, *, stacklevel: int) -> Self:  # noqa: N803
         _refuse_memory()
         for name in ("vectors_fingerprint_", "clean_at_predict_"):
             self.__dict__.pop(name, None)
@@ -149,19 +157,21 @@ class PerturbTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "After fit, transform and predict see texts as they are (unsafe_clean_at_predict). "
                 "The guarantee covers the training texts only.",
                 PrivacyWarning,
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
-        warn_if_weak(perturber, None)
+        warn_if_weak(perturber, None, stacklevel=stacklevel + 1)
         array = _array(X)
         self.feature_names_in_ = _names(X, array)
         self.vectors_fingerprint_ = perturber.mechanism.embedding.fingerprint
         self.clean_at_predict_ = self.unsafe_clean_at_predict
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: N803
+    @sealed
+    def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: N803, ARG002
         """Return private versions of the texts, in the shape of `X`, with new noise in every call."""
-        return self.fit(X, y)._perturbed(X)
+        return self._fit(X, stacklevel=5)._perturbed(X)  # scikit-learn wraps this method
 
+    @sealed
     def transform(self, X: Any) -> Any:  # noqa: N803
         """Return private versions of the texts, in the shape of `X`, with new noise in every call.
 
@@ -171,7 +181,6 @@ class PerturbTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return _array(X)
         return self._perturbed(X)
 
-    @sealed
     def _perturbed(self, X: Any) -> NDArray[np.object_]:  # noqa: N803
         _refuse_memory()
         array = _array(X)
@@ -251,7 +260,7 @@ def _texts(values: NDArray[np.object_]) -> Sequence[str | None]:
     for number, (value, missing) in enumerate(zip(values, is_missing, strict=True)):
         if not missing and not isinstance(value, str):
             raise ParameterError(
-                f"Text {number} (counted from 0) must be a str. Got a {type(value).__name__} instead."
+                f"Text {number} (counted from 0) must be a str. Got {named_type(value)} instead."
             )
     return [None if missing else value for value, missing in zip(values, is_missing, strict=True)]
 
@@ -264,17 +273,39 @@ def _names(texts: Any, array: NDArray[np.object_]) -> NDArray[np.object_]:
 
 
 def _refuse_memory() -> None:
-    """Raise an error if joblib's Memory is caching whatever calls this.
+    """Raise an error if joblib's Memory is caching whatever calls this, also by the threads of its Parallel.
 
-    There is no other sign of it: a pipeline does not tell its steps. A pipeline without a cache calls them
-    through joblib too, by a class that caches nothing.
+    There is no other sign of it: a pipeline does not tell its steps. What is sent to a process of Parallel is
+    pickled in such a thread.
     """
-    frame = inspect.currentframe()
+    own = _joblib_modules(sys._getframe())
+    if _MEMORY in own or (own and any(map(_is_parallel_below_memory, _other_threads()))):
+        raise ParameterError(
+            "joblib's Memory, as in Pipeline(memory=…), writes texts to files that others can read and "
+            "returns the same noise again. Hint: memory=None; and delete its folder, where texts may be."
+        )
+
+
+def _joblib_modules(frame: FrameType | None) -> list[str]:
+    """Return the modules of joblib that a stack of frames passes, the last call first.
+
+    A pipeline without a cache calls its steps through joblib too, by a class that caches nothing.
+    """
+    modules = []
     while frame is not None:
-        is_joblib = frame.f_globals.get("__name__") == "joblib.memory"
-        if is_joblib and not frame.f_code.co_qualname.startswith("NotMemorized"):
-            raise ParameterError(
-                "joblib's Memory, as in Pipeline(memory=…), writes texts to files that others can read and "
-                "returns the same noise again. Hint: memory=None; and delete its folder, where texts may be."
-            )
+        name = str(frame.f_globals.get("__name__"))
+        if name.startswith("joblib.") and not frame.f_code.co_qualname.startswith("NotMemorized"):
+            modules.append(name)
         frame = frame.f_back
+    return modules
+
+
+def _other_threads() -> Iterator[FrameType]:
+    """Yield what the other threads of this process are calling."""
+    own = threading.get_ident()
+    return (frame for thread, frame in sys._current_frames().items() if thread != own)
+
+
+def _is_parallel_below_memory(frame: FrameType) -> bool:
+    modules = _joblib_modules(frame)
+    return _MEMORY in modules and "joblib.parallel" in modules[: modules.index(_MEMORY)]

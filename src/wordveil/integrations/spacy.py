@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from wordveil.embedding import load_embedding
-from wordveil.errors import ParameterError, WordveilError, sealed
+from wordveil.errors import ParameterError, WordveilError, parameter_error, sealed
 from wordveil.integrations.library import checked_perturber, library
 from wordveil.mechanisms import make_mechanism
 from wordveil.perturber import Perturber, warn_if_weak
@@ -19,12 +19,14 @@ from spacy.language import Language  # noqa: E402
 from spacy.tokens import Doc  # noqa: E402
 from spacy.vocab import Vocab, pickle_vocab  # noqa: E402
 
+_MECHANISM: Final = "mahalanobis"
+# All are None, so that a profile and what it sets are never both given unnoticed.
 _DEFAULTS: Final = {
     "profile": None,
     "epsilon": None,
     "lam": None,
     "dims": None,
-    "mechanism": "mahalanobis",
+    "mechanism": None,
     "answer": None,
     "embedding": None,
     "pad_to": None,
@@ -95,6 +97,8 @@ class PrivateDocs:
     @sealed
     def __call__(self, doc: Doc) -> Doc:
         """Return a new Doc of private words, and nothing else of the old one but its `as_tuples` context."""
+        if not isinstance(doc, Doc):
+            raise parameter_error("doc", "the component 'wordveil'", "be a Doc", doc)
         self._has_read_words = self._has_read_words or not isinstance(doc.vocab, _PassingVocab)
         if self._vocab is None:
             attributes = doc.vocab.lex_attr_getters  # type: ignore[attr-defined]  # missing in spaCy's types
@@ -140,7 +144,7 @@ def make_component(
     epsilon: float | None,
     lam: float | None,
     dims: int | None,
-    mechanism: str,
+    mechanism: str | None,
     answer: str | None,
     embedding: str | None,
     pad_to: int | None,
@@ -148,6 +152,11 @@ def make_component(
     """Return the component of a configuration, a profile or a setting with ε; wrap the tokenizer of `nlp`."""
     policy = Policy(pad_to=pad_to)
     if profile is not None:
+        if any(value is not None for value in (epsilon, lam, dims, mechanism, answer, embedding)):
+            raise ParameterError(
+                "The profile of the component 'wordveil' sets epsilon, lam, dims, mechanism, answer and "
+                "embedding. Hint: leave out the profile, or the others."
+            )
         perturber = Perturber.from_profile(profile, policy)
     elif epsilon is None:
         raise ParameterError("The component 'wordveil' needs a profile or an epsilon. Hint: config={…}.")
@@ -157,7 +166,8 @@ def make_component(
             key: value for key, value in (("lam", lam), ("answer", answer)) if value is not None
         }
         projected = vectors if dims is None else vectors.project(dims)
-        perturber = Perturber(make_mechanism(mechanism, projected, epsilon, **options), policy)
+        chosen = make_mechanism(_MECHANISM if mechanism is None else mechanism, projected, epsilon, **options)
+        perturber = Perturber(chosen, policy)
     component = PrivateDocs(perturber)
     if not isinstance(nlp.tokenizer, _Undivided):
         nlp.tokenizer = _Undivided(nlp.tokenizer, nlp.vocab.lex_attr_getters)  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wordveil.block_list import BlockList
 from wordveil.embedding import Embedding
-from wordveil.errors import ParameterError, parameter_error
+from wordveil.errors import ParameterError, named_type, parameter_error
 from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.channel import Channel, CleanChannel
 from wordveil.mechanisms.cleaning import cleaned, cleaned_shares
@@ -237,7 +237,7 @@ class Mechanism(ABC):
         for number, word in enumerate(words):
             if not isinstance(word, str):
                 raise ParameterError(
-                    f"Word {number} (counted from 0) must be a str. Got a {type(word).__name__}."
+                    f"Word {number} (counted from 0) must be a str. Got {named_type(word)} instead."
                 )
         if isinstance(stream, Stream):
             warn_if_insecure(stream)

@@ -7,7 +7,7 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any, Final
 
-from wordveil.errors import ParameterError, parameter_error
+from wordveil.errors import ParameterError, named_type, parameter_error
 from wordveil.evaluation.verdicts import Verdict
 from wordveil.report.charts import Chart
 from wordveil.report.output import json_lines, write_bytes
@@ -156,6 +156,6 @@ def make_report(result: Any) -> Report:
     builder = make_report.dispatch(type(result))
     if builder is make_report.dispatch(object):
         raise ParameterError(
-            f"There is no report for a {type(result).__name__}. Hint: register one with make_report.register."
+            f"There is no report for {named_type(result)}. Hint: register one with make_report.register."
         )
     return builder(result)

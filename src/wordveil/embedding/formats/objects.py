@@ -7,7 +7,7 @@ import numpy as np
 from wordveil.embedding.formats.selection import Collector, ReadOptions
 from wordveil.embedding.provenance import Provenance
 from wordveil.embedding.vectors import Embedding
-from wordveil.errors import ParameterError
+from wordveil.errors import ParameterError, named_type
 
 __all__ = ["from_gensim", "from_spacy"]
 
@@ -25,7 +25,7 @@ def from_gensim(
     if words is None:
         raise ParameterError(
             "The 'keyed_vectors' parameter of from_gensim must be a gensim KeyedVectors. "
-            f"Got a {type(keyed_vectors).__name__} instead."
+            f"Got {named_type(keyed_vectors)} instead."
         )
     return _collect([str(word) for word in words], np.asarray(vectors.vectors), options, name, public)
 
@@ -44,7 +44,7 @@ def from_spacy(
     if vectors is None or vectors.data.shape[0] == 0:
         raise ParameterError(
             "The 'pipeline' parameter of from_spacy must be a spaCy pipeline or Vocab with vectors. "
-            f"Got a {type(pipeline).__name__} without any instead."
+            f"Got {named_type(pipeline)} without any instead."
         )
     word_rows = [(vocab.strings[key], row) for key, row in vectors.key2row.items() if key in vocab.strings]
     word_rows.sort(key=lambda pair: pair[1])

@@ -39,7 +39,7 @@ BLOCK = 10_000  # queries at once: bounds memory, and is enough for every search
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--queries", type=int, default=30_000, help="for each ε and λ, on the default vectors"
+        "--queries", type=int, default=12_000, help="for each ε and λ, on the default vectors"
     )
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/exactness.json"))
     args = parser.parse_args()

@@ -1,8 +1,8 @@
-"""Mechanisms with one mistake each in their noise; the first two are what public implementations do.
+"""Mechanisms with one mistake each in their noise; the first two restate formulas of public implementations.
 
-`Renormalised` is the elliptical noise of one of them, from its definition: A^{1/2}X is divided by its length, so the
-radius has the law of Euclidean noise. `WrongTrace` has the size of what was measured at another, not its formula: the
-trace of Σ is 277 of 300.
+`Renormalised` is the elliptical noise of pypantera: A^{1/2}X is divided by its length, so the radius has the law of
+Euclidean noise. `WrongTrace` is the covariance of mldp-text: divided by the variance of all coordinates of all words
+around one mean, in place of the mean variance of a coordinate. Both are written from their definitions.
 """
 
 from typing import Any
@@ -52,7 +52,9 @@ class Renormalised(Planted):
 
 class WrongTrace(Planted):
     def scales(self) -> Floats:
-        return np.asarray(self.lam * self.metric.eigenvalues * 277 / 300 + (1.0 - self.lam))
+        vectors = self.embedding.vectors
+        factor = np.var(vectors, axis=0, ddof=1, dtype=np.float64).mean() / np.var(vectors, dtype=np.float64)
+        return np.asarray(self.lam * self.metric.eigenvalues * factor + (1.0 - self.lam))
 
 
 class WrongTraceEverywhere(wv.Mahalanobis):

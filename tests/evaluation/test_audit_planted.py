@@ -114,6 +114,13 @@ def test_a_mistake_in_the_noise_or_the_answer_is_found(space: wv.Embedding, mist
     assert_found(failing(kind(space, EPSILON, LAM), group, low_dims=dims), pattern)
 
 
+def test_a_wrong_trace_is_found_in_all_dimensions(glove: wv.Embedding) -> None:
+    """On the default vectors the trace of mldp-text's Σ is 277 in place of 300, so noise is 4% too short."""
+    mistake = noise.WrongTrace(glove, 10.0, 1.0)
+    assert np.sum(mistake.scales()) == pytest.approx(277.06, abs=0.01)
+    assert_found(failing(mistake, "noise"), "Gamma")
+
+
 @pytest.mark.parametrize("profile", ["gentle", "balanced", "strong"])
 def test_float32_deviates_are_found_at_the_profiles(monkeypatch: pytest.MonkeyPatch, profile: str) -> None:
     """What `Stream.normals` gives with dtype=np.float32, in the mechanism that is shipped."""

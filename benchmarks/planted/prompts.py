@@ -3,13 +3,13 @@
 from typing import Final
 
 from benchmarks.planted.mistake import LITELLM, NOTICED, Mistake
+from benchmarks.planted.paths import LANGCHAIN as _LANGCHAIN
+from benchmarks.planted.paths import LANGCHAIN_TESTS as _LANGCHAIN_TESTS
+from benchmarks.planted.paths import LITELLM_PROXY as _LITELLM
+from benchmarks.planted.paths import LITELLM_TESTS as _LITELLM_TESTS
+from benchmarks.planted.paths import PROMPTS as _FILE
+from benchmarks.planted.paths import PROMPTS_TESTS as _TESTS
 
-_FILE: Final = "src/wordveil/integrations/prompts.py"
-_TESTS: Final = "tests/test_prompts.py"
-_LANGCHAIN: Final = "examples/prompts_langchain.py"
-_LANGCHAIN_TESTS: Final = "tests/integrations/test_langchain.py"
-_LITELLM: Final = "examples/prompts_litellm.py"
-_LITELLM_TESTS: Final = "tests/integrations/test_litellm.py"
 _CHECK: Final = '        if self.default_on is not True or self.event_hook != "pre_call":'
 
 MISTAKES: Final = (

@@ -3,11 +3,11 @@
 from typing import Final
 
 from benchmarks.planted.mistake import LITELLM, NOTICED, Mistake
+from benchmarks.planted.paths import CHECKS as _CHECKS
+from benchmarks.planted.paths import LIBRARY as _LIBRARY
 
 _TESTS: Final = "tests/integrations/test_"
-_LIBRARY: Final = "src/wordveil/integrations/library.py"
 _RANDOMNESS: Final = "src/wordveil/randomness.py"
-_CHECKS: Final = "tests/integrations/checks.py"
 
 MISTAKES: Final = (
     Mistake(

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 import wordveil as wv
-from wordveil.noise import check_epsilon
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,7 +25,7 @@ class Softened(wv.Mechanism):
     sharpness: float = 1.0
 
     def __post_init__(self) -> None:
-        check_epsilon(self.epsilon, "Softened")
+        wv.check_epsilon(self.epsilon, "Softened")
         self.options[0].check(self.sharpness, "Softened")
 
     def parameters(self) -> dict[str, Any]:

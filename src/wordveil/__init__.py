@@ -54,8 +54,8 @@ if TYPE_CHECKING:
         make_mechanism,
         register_mechanism,
     )
-    from wordveil.metric import Metric
-    from wordveil.noise import sample_noise
+    from wordveil.metric import Bracket, Metric
+    from wordveil.noise import check_epsilon, sample_noise
     from wordveil.perturber import Perturber, PrivateReport
     from wordveil.policy import Policy
     from wordveil.prior import Prior
@@ -71,6 +71,7 @@ __version__ = "0.1.0"
 __all__ = [
     "PROFILES",
     "BlockList",
+    "Bracket",
     "Channel",
     "Clustered",
     "CusText",
@@ -109,6 +110,7 @@ __all__ = [
     "UnknownNameError",
     "Vickrey",
     "WordveilError",
+    "check_epsilon",
     "evaluation",
     "from_gensim",
     "from_spacy",
@@ -141,8 +143,8 @@ _MODULES: Final = {
         "Channel Clustered CusText Exponential Laplace Mahalanobis Mechanism Option TruncatedExponential "
         "Vickrey make_mechanism register_mechanism"
     ),
-    "wordveil.metric": "Metric",
-    "wordveil.noise": "sample_noise",
+    "wordveil.metric": "Bracket Metric",
+    "wordveil.noise": "check_epsilon sample_noise",
     "wordveil.perturber": "Perturber PrivateReport",
     "wordveil.policy": "Policy",
     "wordveil.prior": "Prior",

@@ -2,6 +2,7 @@
 
 import math
 import re
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import Final, ParamSpec, Self, SupportsFloat, SupportsIndex, TypeVar
@@ -15,6 +16,7 @@ __all__ = [
     "PrivacyWarning",
     "UnknownNameError",
     "WordveilError",
+    "caller_level",
     "check_real",
     "check_whole",
     "named_type",
@@ -132,6 +134,18 @@ def sealed(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Res
         raise failure.with_traceback(None)
 
     return wrapper
+
+
+def caller_level() -> int:
+    """Return the `stacklevel` of a warning that should point at the line which called wordveil."""
+    level, frame = 1, sys._getframe(1)  # as the warnings module itself does
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _is_ours(module: str) -> bool:
+    return module == "wordveil" or module.startswith("wordveil.")
 
 
 def check_real(

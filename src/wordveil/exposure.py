@@ -111,7 +111,7 @@ class Exposure:
         elif len(self.exposed) > _MANY * self.watched:
             reason = (
                 f"{len(self.exposed)} of {self.watched} words on sensitive topics are recognised more than "
-                "four times out of five"
+                f"four times out of five ({_WATCH_DRAWS} draws each)"
             )
         else:
             return ""

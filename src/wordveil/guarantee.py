@@ -15,7 +15,15 @@ from wordveil.errors import ParameterError, UnknownNameError, check_whole
 from wordveil.metric import Bracket, Metric, projection_factor
 from wordveil.neighbours import neighbour_distances, sample_ids
 from wordveil.noise import check_epsilon
-from wordveil.rounding import at_least, at_most, factor, has_limit, significant_above, significant_below
+from wordveil.rounding import (
+    at_least,
+    at_most,
+    factor,
+    has_limit,
+    significant_above,
+    significant_below,
+    strength,
+)
 
 __all__ = ["COLUMNS", "EMPTY", "LENGTH", "ORDER", "ROW_ORDER", "Exponents", "Guarantee", "MetricGuarantee"]
 
@@ -23,13 +31,12 @@ _RANKS: Final = (1, 10, 100)  # neighbours that are reported: the nearest, simil
 _PAIR_NUMBERS: Final = 1 << 20  # numbers in a table of differences: 8 MB
 _SAMPLED_PAIRS: Final = 4_000_000  # more pairs are more exact, and take longer: these take a few seconds
 _WIDTH: Final = 100  # characters per line
-_STRONG: Final = 1.1  # odds of 3 to 1: a convention of ours, as is the next
-_MODERATE: Final = 5.0  # odds of 150 to 1
 LENGTH: Final = "the number of words in a text"
 ORDER: Final = "the order of the words and of the texts"
 ROW_ORDER: Final = "the order of the texts"
 EMPTY: Final = "which texts are empty or missing"
 COLUMNS: Final = "whatever else is published beside the text"
+_OF_TEXTS: Final = (LENGTH, EMPTY, ORDER, ROW_ORDER, COLUMNS)
 
 
 class Exponents(NamedTuple):
@@ -125,9 +132,19 @@ class Guarantee(ABC):
         return words * releases * self.worst_case.upper
 
     @property
+    def covered_share(self) -> float:
+        """The share of all pairs of different words that anything is promised about."""
+        return 1.0
+
+    @property
     def not_covered(self) -> tuple[str, ...]:
         """What the output still shows of the input."""
         return (LENGTH, EMPTY, ORDER, COLUMNS)
+
+    @property
+    def shown_of_words(self) -> tuple[str, ...]:
+        """What the output shows of each word, whatever is done with texts."""
+        return tuple(entry for entry in self.not_covered if entry not in _OF_TEXTS)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same facts as plain JSON values."""
@@ -159,9 +176,9 @@ class Guarantee(ABC):
 
     def _meaning(self) -> str:
         return _wrapped(
-            f"Whatever word comes out, it is at most exp({_symbol(self)}) times as likely for one input word "
-            f"as for another{' at distance d' if self.distance else ''}. So whoever sees it, whatever else "
-            "they know, can change their odds between the two by that factor at most:"
+            f"Whatever word comes out, it is at most exp({_symbol(self, '')}) times as likely for one input "
+            f"word as for another{' at distance d' if self.distance else ''}. So whoever sees it, whatever "
+            "else they know, can change their odds between the two by that factor at most:"
         )
 
     def _table(self) -> str:
@@ -181,10 +198,10 @@ class Guarantee(ABC):
 
     def _example(self) -> str:
         typical = self.neighbours[1].median
-        limit = f"are at most {factor(typical)} to 1" if has_limit(typical) else "have no limit of any use"
+        limit = f"are at most {factor(typical)} to 1" if has_limit(typical) else "have no useful limit"
         return _wrapped(
             "Suppose someone considers a typical word and its nearest neighbour equally likely. After "
-            f"seeing the output, their odds {limit}. {_verdict(typical)}"
+            f"seeing the output, their odds {limit}. {strength(typical)}"
         )
 
     def _sums(self) -> str:
@@ -320,9 +337,8 @@ class MetricGuarantee(Guarantee):
         )
 
 
-def _symbol(guarantee: Guarantee) -> str:
-    """Return the symbol of the exponent: ε·d if it is ε times a distance."""
-    return "e" if guarantee.distance is None else "ε·d"
+def _symbol(guarantee: Guarantee, article: str = "the ") -> str:
+    return f"{article}exponent" if guarantee.distance is None else "ε·d"
 
 
 def _summary(exponents: NDArray[np.float64], ranks: tuple[int, ...]) -> dict[int, Exponents]:
@@ -332,14 +348,3 @@ def _summary(exponents: NDArray[np.float64], ranks: tuple[int, ...]) -> dict[int
 
 def _wrapped(text: str) -> str:
     return textwrap.fill(text, _WIDTH)
-
-
-def _verdict(exponent: float) -> str:
-    if exponent <= _STRONG:
-        return "That is strong: close words are hard to tell apart."
-    if exponent <= _MODERATE:
-        return "That is moderate: close words are hard to tell apart, distant ones are not."
-    return (
-        "On its own, that is too weak to rely on: the word may be recognised. A smaller ε promises more. How "
-        "often a guess is right can be measured (wordveil explain), but is not promised."
-    )

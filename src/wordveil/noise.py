@@ -20,7 +20,13 @@ _LARGEST_EPSILON: Final = 1e100  # every word stays long before; its product wit
 
 
 def check_epsilon(epsilon: float, owner: str, name: str = "epsilon") -> float:
-    """Return ε if it is finite and positive, else raise ParameterError."""
+    """Return ε if it is finite and positive, else raise ParameterError that names the class `owner`.
+
+    Examples
+    --------
+    >>> check_epsilon(6, "MyMechanism")
+    6.0
+    """
     return check_real(
         epsilon, name, owner, "be finite and positive (1e-100 to 1e100)", _SMALLEST_EPSILON, _LARGEST_EPSILON
     )

@@ -267,7 +267,7 @@ def checked_run_key(perturber: object, key: RunKey | None, owner: str, *, stackl
 
 
 def check_prior(perturber: Perturber, prior: Prior | None, owner: str) -> None:
-    """Refuse a prior that is none, or of another vocabulary, before any work is done."""
+    """Refuse what is not a prior, or one of another vocabulary, before any work is done."""
     if prior is None:
         return
     if not isinstance(prior, Prior):

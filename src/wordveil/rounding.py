@@ -16,6 +16,7 @@ __all__ = [
     "percent_range",
     "significant_above",
     "significant_below",
+    "strength",
 ]
 
 
@@ -23,6 +24,8 @@ _NO_PROTECTION: Final = math.log(10.0) * 300.0  # odds of 10^300 to 1: a number 
 # An exponent of 1e200 stands for "nothing is promised". So do multiples of it, and a quantile that is
 # interpolated between it and an exponent that is promised, by a weight as small as a rounding error.
 _UNCOVERED: Final = 1e150
+_STRONG: Final = 1.1  # odds of 3 to 1: a convention of ours, as is the next
+_MODERATE: Final = 5.0  # odds of 150 to 1
 
 
 def at_most(number: float, digits: int = 1) -> str:
@@ -99,10 +102,32 @@ def odds_limit(exponent: float) -> str:
     --------
     >>> odds_limit(3.0), odds_limit(41.0)
     ('by a factor of 21 at most', 'by a factor of over a million: taken alone, no protection')
+    >>> odds_limit(1e200)
+    'without any limit'
     """
+    if exponent >= _UNCOVERED:
+        return "without any limit"
     if exponent < math.log(1e6):
         return f"by a factor of {factor(exponent)} at most"
     return "by a factor of over a million: taken alone, no protection"
+
+
+def strength(exponent: float) -> str:
+    """Return what an exponent between close words is worth, as a sentence.
+
+    Examples
+    --------
+    >>> strength(0.7)
+    'That is strong: close words are hard to tell apart.'
+    """
+    if exponent <= _STRONG:
+        return "That is strong: close words are hard to tell apart."
+    if exponent <= _MODERATE:
+        return "That is moderate: close words are hard to tell apart, distant ones are not."
+    return (
+        "On its own, that is too weak to rely on: the word may be recognised. A smaller ε promises more. How "
+        "often a guess is right can be measured (wordveil explain), but is not promised."
+    )
 
 
 def percent(share: float, *, down: bool = False) -> str:

@@ -85,10 +85,10 @@ class TextGuarantee:
 
     @property
     def not_covered(self) -> tuple[str, ...]:
-        """What the output still shows of the input."""
+        """What the output still shows of the input: of each word, by the policy, and of the text."""
         length = () if self._covers_lengths else (LENGTH, EMPTY)
         order = ROW_ORDER if self.policy.bag else ORDER
-        return (*self.policy.revealed, *length, order, COLUMNS)
+        return (*self.word.shown_of_words, *self.policy.revealed, *length, order, COLUMNS)
 
     @property
     def _covers_lengths(self) -> bool:

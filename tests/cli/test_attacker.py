@@ -102,7 +102,7 @@ def test_no_protection_is_said_in_words(vectors: str, capsys: pytest.CaptureFixt
     shown = " ".join(captured.out.split())
     assert "taken alone, no protection" in shown
     assert "factor no protection" not in shown
-    assert "their odds have no limit of any use" in shown
+    assert "their odds have no useful limit" in shown
     assert "What to do: compare this with --profile balanced; do not release text at this setting" in shown
 
 

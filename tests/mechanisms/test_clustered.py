@@ -220,6 +220,16 @@ def test_the_numbers_within_a_region(within: Clustered) -> None:
     np.testing.assert_array_equal(within.perturb_ids(ids, stream=wv.insecure_stream(5)), answers)
 
 
+@pytest.mark.parametrize("by_name", [True, False])
+def test_the_warning_points_at_the_line_that_made_it(embedding: wv.Embedding, by_name: bool) -> None:
+    with pytest.warns(wv.PrivacyWarning, match="shows the region") as caught:
+        if by_name:
+            wv.make_mechanism("clustered", embedding, 2.0, unsafe_within=True)
+        else:
+            Clustered(embedding, 2.0, 1.0, 3, unsafe_within=True)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
 @pytest.mark.filterwarnings("ignore:With unsafe_within:wordveil.errors.PrivacyWarning")
 def test_wrong_numbers_within_a_region_are_seen(embedding: wv.Embedding) -> None:
     twice = TwiceEpsilon(embedding, 2.0, 1.0, 3, unsafe_within=True)

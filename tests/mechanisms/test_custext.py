@@ -14,6 +14,10 @@ from wordveil.attacker import guess_rate
 from wordveil.mechanisms import CusText
 from wordveil.mechanisms.group_guarantee import UNCOVERED
 from wordveil.prior import default_prior
+from wordveil.report.explanation import explain_setting
+from wordveil.report.released import read_manifest
+from wordveil.report.released_explanation import explain_manifest, recompute
+from wordveil.report.setting_facts import setting_facts
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +99,51 @@ def test_the_promise_says_what_it_does_not_cover(mechanism: CusText) -> None:
     assert json.loads(json.dumps(facts, allow_nan=False)) == facts
     assert facts["groups"] == 10
     assert 0.0 < facts["covered_share_of_pairs"] < 0.2
+
+
+GROUP = "which group of words each word is from"
+
+
+@pytest.mark.parametrize("policy", [wv.Policy(), wv.Policy(pad_to=5, bag=True)])
+def test_texts_of_a_perturber_show_groups_too(mechanism: CusText, policy: wv.Policy) -> None:
+    promise = wv.Perturber(mechanism, policy).guarantee
+    assert promise.not_covered[0] == GROUP
+    assert promise.not_covered.count("whatever else is published beside the text") == 1
+    assert f"Not covered: {GROUP};" in str(promise)
+
+
+def test_explanations_say_first_what_is_not_promised(mechanism: CusText, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("w1 w2 w70\n")
+    wv.perturb_file(tmp_path / "in.txt", tmp_path / "out.txt", perturber=wv.Perturber(mechanism))
+    released = read_manifest(tmp_path / "out.txt.manifest.json")
+    assert released.covered_share == mechanism.guarantee.covered_share
+    assert released.not_covered[0] == GROUP
+    text = " ".join(explain_manifest(released, "these", True).split())
+    missing = 100.0 * (1.0 - mechanism.guarantee.covered_share)
+    assert f"Proven: nothing at all for {int(missing * 100) / 100}% of all pairs of words" in text
+    exposure = wv.Perturber(mechanism).exposure()
+    facts = setting_facts(wv.Perturber(mechanism), mechanism.embedding, exposure, {})
+    explained = explain_setting(wv.Perturber(mechanism), mechanism.embedding, exposure, facts)
+    flat = " ".join(explained.split())
+    assert "Proven: nothing at all for" in flat
+    assert f"Not protected: {GROUP};" in flat
+    assert "calibrate" not in flat  # no ε reaches a target: the group shows the word
+
+
+@pytest.mark.parametrize("claim", [{"covered_share_of_pairs": 1.0}, {"not_covered": 1}])
+def test_a_manifest_that_hides_groups_is_refused(
+    mechanism: CusText, tmp_path: Path, claim: dict[str, object]
+) -> None:
+    (tmp_path / "in.txt").write_text("w1 w2 w70\n")
+    wv.perturb_file(tmp_path / "in.txt", tmp_path / "out.txt", perturber=wv.Perturber(mechanism))
+    path = tmp_path / "out.txt.manifest.json"
+    facts = json.loads(path.read_text())
+    if "not_covered" in claim:
+        claim = {"not_covered": facts["guarantee"]["not_covered"][1:]}
+    assert recompute(read_manifest(path), mechanism.embedding, path).promise
+    path.write_text(json.dumps(facts | {"guarantee": facts["guarantee"] | claim}))
+    with pytest.raises(wv.FormatError, match="promises more than its setting does"):
+        recompute(read_manifest(path), mechanism.embedding, path)
 
 
 def test_files_and_the_ledger(mechanism: CusText, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def test_a_promise_that_is_no_distance_goes_everywhere(small: wv.Embedding, tmp_
     assert "epsilon" not in promise
     assert perturber.guarantee.exponent("tea at noon", "tea at boston") == 2.0
     text = str(perturber.guarantee)
-    assert "exp(e) times as likely" in text
+    assert "exp(exponent) times as likely" in text
     assert "ε·d" not in text
     with pytest.warns(
         wv.PrivacyWarning, match=r"at most exp\(4\.0\) \(2\.0 \+ 2\.0\); their exponents add up"

@@ -26,6 +26,29 @@ absent = third_party_that_is_not_there:Absent
 raising = third_party_raising:Raising
 other-name = third_party:Softened
 no-class = third_party:PAPERS
+stubborn = third_party_stubborn:Stubborn
+forgetful = third_party_stubborn:Forgetful
+failing = third_party_stubborn:Failing
+"""
+STUBBORN = """
+import third_party
+import wordveil as wv
+
+OPTION = (wv.Option("mode", str, "how", default="a", choices=("a", "b")),)
+
+class Stubborn(third_party.Softened):
+    options = OPTION
+
+class Forgetful(third_party.Softened):
+    options = OPTION
+    def __init__(self, embedding, epsilon, mode):
+        super().__init__(embedding, epsilon)
+    def __post_init__(self):
+        pass
+
+class Failing(third_party.Softened):
+    def _perturb(self, ids, stream):
+        raise ValueError("my secret message")
 """
 
 
@@ -35,12 +58,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     (folder / "third_party.py").write_text(f"{EXAMPLE}\n\nPAPERS = 3\n", encoding="utf-8")
     (folder / "third_party_raising.py").write_text('raise RuntimeError("my secret message")\n')
-    metadata = folder / "third_party-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: third-party\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(POINTS)
-    (metadata / "RECORD").write_text("")
+    (folder / "third_party_stubborn.py").write_text(STUBBORN)
+    add_metadata(folder, "third-party", POINTS)
     return folder
+
+
+def add_metadata(folder: Path, name: str, points: str) -> None:
+    """Make the modules of a folder a package with entry points, as pip does."""
+    metadata = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(points)
+    (metadata / "RECORD").write_text("")
 
 
 @pytest.fixture
@@ -102,9 +131,13 @@ def test_the_list_has_it_and_the_broken_ones(site: Path) -> None:
     listed = json.loads(run(site, "mechanisms", "--json").stdout)
     names = [row["name"] for row in listed]
     assert names[:2] == ["mahalanobis", "laplace"]
-    assert names[-5:] == ["absent", "no-class", "other-name", "raising", "softened"]
+    assert sorted(names[-8:]) == names[-8:]
+    assert set(names[-8:]) == set(re.findall(r"^(\S+) =", POINTS, re.MULTILINE))
     broken = {row["name"]: row["error"] for row in listed if "error" in row}
-    assert sorted(broken) == ["absent", "no-class", "other-name", "raising"]
+    assert sorted(broken) == ["absent", "no-class", "other-name", "raising", "stubborn"]
+    assert broken["stubborn"] == (
+        "The class of the mechanism 'stubborn' must take (embedding, epsilon, mode=…)."
+    )
     assert broken["absent"].startswith(
         "The mechanism 'absent' of the package third-party can't be imported (ModuleNotFoundError)."
     )
@@ -190,6 +223,9 @@ def test_it_perturbs_a_file_and_explains_itself(site: Path, vectors: str, tmp_pa
         (["--option", "sharpness=0", "--option", "sharpness=1"], 2, "--option must be NAME=VALUE, each NAME once."),
         (["--lam", "1"], 2, "The mechanism 'softened' has no option 'lam'. Hint: it has sharpness."),
         (["--epsilon", "0"], 2, "--epsilon must be finite and positive"),
+        (["--mechanism", "forgetful", "--option", "mode=c"], 2, "--option mode must be one of a, b."),
+        (["--mechanism", "forgetful"], 2, "Forgetful.parameters() must have every option: 'mode' is missing"),
+        (["--mechanism", "failing"], 1, "an unforeseen ValueError; in the mechanism 'failing', which is not wordveil's."),
         (["--mechanism", "raising"], 1, "The mechanism 'raising' of the package third-party can't be imported"),
     ],
 )  # fmt: skip
@@ -233,3 +269,19 @@ def row_of(facts: dict[str, Any]) -> str:
 
 def default_of(option: dict[str, Any]) -> str:
     return "required" if option["required"] else f"default {option['default']}"
+
+
+def test_two_packages_with_one_name_are_refused(site: Path, vectors: str, tmp_path: Path) -> None:
+    add_metadata(
+        tmp_path / "other", "another-party", "[wordveil.mechanisms]\nsoftened = third_party:Softened\n"
+    )
+    paths = [str(site), str(tmp_path / "other")]
+    for order in (paths, paths[::-1]):
+        listed = json.loads(run(Path(os.pathsep.join(order)), "mechanisms", "--json").stdout)
+        (row,) = (row for row in listed if row["name"] == "softened")
+        assert row["error"].startswith(
+            "Several packages have a mechanism 'softened': another-party, third-party. Hint: uninstall all but one"
+        )
+        setting = ["--embedding", vectors, "--epsilon", "1", "--mechanism", "softened"]
+        done = run(Path(os.pathsep.join(order)), "perturb", "-", "-", *setting, text="tea at noon\n")
+        assert (done.returncode, done.stdout) == (1, "")

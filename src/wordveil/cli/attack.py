@@ -60,7 +60,9 @@ def attack_settings(
     epsilons: Annotated[
         str | None, typer.Option("--epsilon", metavar="E,E,…", help="Which ε; needed without a profile.")
     ] = None,
-    lams: Annotated[str | None, typer.Option("--lam", metavar="L,L,…", help="Which λ (default: 1).")] = None,
+    lams: Annotated[
+        str | None, typer.Option("--lam", metavar="L,L,…", help="Which λ (default: that of the mechanism).")
+    ] = None,
     dims: Annotated[
         str, typer.Option(metavar="K,K,…", help="Work on the top K principal axes, for each K; or all.")
     ] = "all",

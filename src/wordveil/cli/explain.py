@@ -77,7 +77,7 @@ def explain(
     table: TableOptions,
     draws: Annotated[int, typer.Option(metavar="N", help="How often to draw for --word.")] = 1000,
     full: Annotated[
-        bool, typer.Option("--full", help="Also print the promise exactly, in all its numbers.")
+        bool, typer.Option("--full", help="Also print the complete promise, with all of its numbers.")
     ] = False,
     as_json: Json = False,
     config: Config = None,  # noqa: ARG001  # its callback reads it

@@ -61,7 +61,10 @@ def frontier(
         Path | None, typer.Option(help="Write the tables, the figures and an HTML page to this folder.")
     ] = None,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Only public words and scores are shown.")
+        int,
+        typer.Option(
+            "--seed", metavar="N", help="Seed of the draws: only public words and scores are shown."
+        ),
     ] = 0,
     device: Device = "auto",
     no_cache: NoCache = False,

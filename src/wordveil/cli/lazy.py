@@ -1,6 +1,7 @@
 """Commands that are imported when they are run, so the help and the version appear at once."""
 
 import importlib
+import inspect
 from typing import Any, Final, NamedTuple
 
 import typer
@@ -98,7 +99,15 @@ def load_command(name: str) -> Any:
     target = getattr(importlib.import_module(COMMANDS[name].module), COMMANDS[name].name)
     app = typer.Typer(add_completion=False)
     if isinstance(target, typer.Typer):
+        for command in target.registered_commands:
+            command.help = command.help or _help_of(command.callback)
         app.add_typer(target, name=name)
     else:
-        app.command(name)(target)
+        app.command(name, help=_help_of(target))(target)
     return typer.main.get_group(app).commands[name]
+
+
+def _help_of(command: object) -> str:
+    """Return the docstring of a command, one line per paragraph: Typer keeps the breaks of the source."""
+    paragraphs = (inspect.getdoc(command) or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)

@@ -25,8 +25,8 @@ _STATES: Final[dict[ReleaseOutcome | None, str]] = {
 def ledger(as_json: Json = False) -> None:
     """List the files that were perturbed from this account. Private: it names your files.
 
-    It recognises only exact repeats of files. Pipes, frames and calls from Python are not recorded. VOID
-    marks releases that promise nothing, because of a seed or an unsafe choice.
+    It recognises only exact repeats of files. Pipes and frames are not recorded, and calls from Python only
+    with ledger=. VOID marks releases that promise nothing, because of a seed or an unsafe choice.
     """
     book = Ledger()
     entries = book.entries()

@@ -142,10 +142,11 @@ def _bug(error: Exception) -> str:
     # The message of an unforeseen exception could contain private text, so only its type is shown.
     if os.environ.get("WORDVEIL_DEBUG"):
         traceback.print_exc()
-    return (
-        f"an unforeseen {type(error).__name__}; this is a bug in wordveil. "
-        "Hint: WORDVEIL_DEBUG=1 shows where."
-    )
+    from wordveil.mechanisms.registry import foreign_mechanism  # most commands have loaded it by now
+
+    name = foreign_mechanism(error)
+    blame = f"in the mechanism '{name}', which is not wordveil's" if name else "this is a bug in wordveil"
+    return f"an unforeseen {type(error).__name__}; {blame}. Hint: WORDVEIL_DEBUG=1 shows where."
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:

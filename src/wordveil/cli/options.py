@@ -37,8 +37,8 @@ Lam = Annotated[
     float | None,
     typer.Option(
         "--lam",
-        help="λ in [0, 1]: how far the noise follows the shape of the vectors (default: 1). The same as "
-        "--option lam=….",
+        help="λ in [0, 1]: how far the noise follows the shape of the vectors (default: 1, or that of the "
+        "mechanism). The same as --option lam=….",
     ),
 ]
 Dims = Annotated[

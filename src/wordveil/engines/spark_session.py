@@ -31,7 +31,7 @@ __all__ = [
     "url_of",
 ]
 
-_OLDEST_JAVA: Final = 17
+_OLDEST_JAVA: Final = 17  # Spark 4 does not start on an older one
 _LOCAL: Final = re.compile(r"local(?:\[(\d+|\*)\])?")
 _NEEDS_JAVA: Final = (
     f"Spark needs Java {_OLDEST_JAVA} or later, which was not found. "

@@ -18,7 +18,7 @@ from wordveil.shared import PerEmbedding
 __all__ = ["by_meaning"]
 
 _WORDS: Final = 160  # chosen by judgement: 1,600 pairs for a median
-_NEIGHBOURS: Final = 10
+_NEIGHBOURS: Final = 10  # chosen by judgement: words that most readers would call similar
 
 _nearest: Final = PerEmbedding[tuple[NDArray[np.int64], NDArray[np.int64]]](most=1)
 

@@ -23,7 +23,7 @@ from wordveil.nearest.devices import DeviceName
 __all__ = ["PaperRun", "Step", "load_paper_data"]
 
 _CLASSIFIERS: Final = {"sms": "bow", "tweets": "fasttext"}  # those of the paper
-_UTILITY_LAMS: Final = (0.0, 0.5, 1.0)
+_UTILITY_LAMS: Final = (0.0, 0.5, 1.0)  # of the five of the paper: training takes most of the time
 _SLOW: Final = 0.2  # seconds: what takes less came from the cache, or is not worth an estimate
 
 RunStep = Callable[[Watch], Result]

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.errors import PrivacyWarning, check_real, check_whole, parameter_error
+from wordveil.errors import PrivacyWarning, caller_level, check_real, check_whole, parameter_error
 from wordveil.guarantee import Guarantee
 from wordveil.mechanisms.base import JSON
 from wordveil.mechanisms.clustered_channel import ClusteredChannel
@@ -117,7 +117,7 @@ class Clustered(PlacedMechanism):
                 "With unsafe_within, the output shows the region of each word, and nothing is promised about "
                 "words of different regions.",
                 PrivacyWarning,
-                stacklevel=4,
+                stacklevel=caller_level(),
             )
 
     def parameters(self) -> dict[str, JSON]:

@@ -151,7 +151,7 @@ class ExponentialLaw:
         return np.exp(np.negative(scores, out=scores), out=scores), least
 
     def probabilities(self, ids: Ints) -> Floats:
-        """Return Pr[u | w] for each id and all words u, a row per id."""
+        """Return Pr[u | w] for each id and all words u, one row per id."""
         weights, _ = self._weights(ids)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 

@@ -123,6 +123,10 @@ class Option:
         return f"be a {kind}{f' ({self.range})' if self.range else ''}"
 
     def _error(self, value: object, owner: str) -> ParameterError:
+        if self.choices and isinstance(value, str):  # its type, which the message would end with, is right
+            error = ParameterError(f"The '{self.name}' parameter of {owner} must {self.must}.")
+            error.parameter, error.complaint = self.name, f"must {self.must}."
+            return error
         return parameter_error(self.name, owner, self.must, value)
 
 

@@ -37,15 +37,15 @@ _regions: Final = PerEmbedding["Regions"](most=2)
 class Regions:
     """Disjoint regions that cover the vocabulary, and A_r = λΣ_r + (1-λ)I for each.
 
-    Σ_r is the sample covariance of the words of a region scaled to trace m, mixed with Σ of all words: a
-    region counts with its number of words, Σ with m words.
+    Σ_r is the covariance of the words of a region around its centre scaled to trace m, mixed with Σ of all
+    words: a region counts with its number of words, Σ with m words.
 
     Attributes
     ----------
     labels : array of shape (V + 1,)
         The region of each word; the last one is that of the centroid, whose nearest centre it has.
     centres : array of shape (k, m)
-        The mean vectors of the regions.
+        The centres of k-means, close to the means of the regions: it stops after 25 steps.
     scales : array of shape (k, m)
         The eigenvalues of each A_r, at least 0.1.
     axes : array of shape (k, m, m)
@@ -69,7 +69,10 @@ class Regions:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The first 16 digits of a SHA-256 of the labels, which the rest follows from."""
+        """The first 16 digits of a SHA-256 of the labels.
+
+        The other numbers may differ between processors in their last bits.
+        """
         return hashlib.sha256(self.labels.astype("<i4").tobytes()).hexdigest()[:16]
 
     def root(self, region: int) -> Floats:

@@ -9,7 +9,9 @@ The class is imported when its name is first used.
 """
 
 import difflib
+import inspect
 import threading
+import traceback
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
@@ -30,6 +32,7 @@ from wordveil.noise import check_epsilon
 
 __all__ = [
     "checked_options",
+    "foreign_mechanism",
     "make_mechanism",
     "mechanism_class",
     "mechanism_names",
@@ -74,11 +77,23 @@ def register_mechanism(mechanism: type[Mechanism]) -> type[Mechanism]:
         raise ParameterError(f"The options of the mechanism '{name}' must have different names.")
     if reserved := _RESERVED.intersection(names):
         raise ParameterError(f"An option of a mechanism must not be called '{min(reserved)}'.")
+    if mechanism.make.__func__ is Mechanism.make.__func__:  # type: ignore[attr-defined]  # both are class methods
+        _check_arguments(mechanism, name, names)
     with _lock:
         registered = _registered.setdefault(name, mechanism)
     if registered is not mechanism:
         raise ParameterError(f"There is already a mechanism '{name}', in {registered.__module__}.")
     return mechanism
+
+
+def _check_arguments(mechanism: type[Mechanism], name: str, options: list[str]) -> None:
+    """Refuse a class that does not take the arguments which it would get."""
+    device = ["device"] if mechanism.takes_device else []
+    try:
+        inspect.signature(mechanism).bind(None, 1.0, **dict.fromkeys([*options, *device]))
+    except TypeError:
+        arguments = ", ".join(["embedding", "epsilon", *(f"{option}=…" for option in [*options, *device])])
+        raise ParameterError(f"The class of the mechanism '{name}' must take ({arguments}).") from None
 
 
 def mechanism_names() -> list[str]:
@@ -89,8 +104,8 @@ def mechanism_names() -> list[str]:
     >>> mechanism_names()[:2]
     ['mahalanobis', 'laplace']
     """
-    others = sorted(point.name for point in entry_points(group=_GROUP) if point.name not in _registered)
-    return [*_registered, *others]
+    others = {point.name for point in entry_points(group=_GROUP)} - _registered.keys()
+    return [*_registered, *sorted(others)]
 
 
 def mechanism_class(name: str) -> type[Mechanism]:
@@ -101,19 +116,37 @@ def mechanism_class(name: str) -> type[Mechanism]:
     >>> mechanism_class("laplace").__name__
     'Laplace'
     """
-    if name in _registered:
-        return _registered[name]
-    for point in entry_points(group=_GROUP):
-        if point.name == name:
-            return register_mechanism(_loaded(point))
+    registered = _registered.get(name)
+    if registered in _FAMILY:
+        return registered
+    points = _points(str(name))  # also where the module of one of them has registered its class already
+    if registered is not None:
+        return registered
+    if points:
+        return register_mechanism(_loaded(points[0]))
     names = mechanism_names()
     close = difflib.get_close_matches(str(name), names, 1)
     hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(names)}."
     raise UnknownNameError(f"There is no mechanism of that name. Hint: {hint}")
 
 
+def _points(name: str) -> list[EntryPoint]:
+    """Return the entry point of that name, if there is one; refuse several."""
+    points = {(_package_of(point), point.value): point for point in entry_points(group=_GROUP, name=name)}
+    if len(points) > 1:
+        packages = ", ".join(sorted({package for package, _ in points}))
+        raise MachineError(
+            f"Several packages have a mechanism '{name}': {packages}. Hint: uninstall all but one of them."
+        )
+    return list(points.values())
+
+
+def _package_of(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.module
+
+
 def _loaded(point: EntryPoint) -> type[Mechanism]:
-    package = point.dist.name if point.dist is not None else point.module
+    package = _package_of(point)
     try:
         loaded = point.load()
     except (Exception, SystemExit) as error:  # code of another package can raise anything
@@ -130,6 +163,17 @@ def _loaded(point: EntryPoint) -> type[Mechanism]:
             "Hint: it must name a subclass of wv.Mechanism whose 'name' is the same."
         )
     return loaded
+
+
+def foreign_mechanism(error: BaseException) -> str:
+    """Return the name of the mechanism of another package whose code an exception went through, or ""."""
+    modules = {frame.f_globals.get("__name__") for frame, _ in traceback.walk_tb(error.__traceback__)}
+    names = [
+        name
+        for name, mechanism in _registered.items()
+        if mechanism not in _FAMILY and mechanism.__module__ in modules
+    ]
+    return names[-1] if names else ""
 
 
 def make_mechanism(
@@ -154,6 +198,11 @@ def make_mechanism(
     mechanism = mechanism_class(name)
     epsilon = check_epsilon(epsilon, mechanism.__name__)
     unblocked = mechanism.make(embedding, epsilon, checked_options(mechanism, options), device)
+    if missing := {option.name for option in mechanism.options} - unblocked.parameters().keys():
+        raise ParameterError(
+            f"{mechanism.__name__}.parameters() must have every option: '{min(missing)}' is missing, so a "
+            "stopped run could be resumed with another value of it."
+        )
     return unblocked if blocked is None else unblocked.blocking(blocked)
 
 

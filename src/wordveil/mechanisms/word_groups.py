@@ -54,7 +54,7 @@ class WordGroups:
 
     @cached_property
     def table(self) -> Ints:
-        """The words of each group, a row per group; -1 fills up smaller ones."""
+        """The words of each group, one row per group; smaller groups are filled up with -1."""
         words = self.labels[:-1]
         table = np.full((int(words.max()) + 1, int(self.columns.max()) + 1), -1)
         table[words, self.columns] = np.arange(len(words))

@@ -11,10 +11,10 @@ from wordveil.exposure import Exposure
 from wordveil.perturber import Perturber
 from wordveil.profiles import PROFILES
 from wordveil.report.layout import bars, in_columns, in_rows, wrapped
-from wordveil.rounding import at_most, factor, has_limit, odds_limit, percent
+from wordveil.rounding import at_least, at_most, factor, has_limit, odds_limit, percent
 from wordveil.watched_words import YOUR_LIST
 
-__all__ = ["explain_setting", "setting_in_words"]
+__all__ = ["about_coverage", "explain_setting", "setting_in_words"]
 
 _MANY_DIMS: Final = 50  # at equal S, 10 to 15 dimensions keep more of the text (docs/choosing.md)
 _SHOWN_WORDS: Final = 10  # of the watched words, the most exposed
@@ -84,17 +84,33 @@ def _how_well(attacker: dict[str, Any], function_words: int) -> str:
 
 
 def _proven(perturber: Perturber, facts: dict[str, Any]) -> str:
-    near = perturber.guarantee.word.neighbours[1].median
+    promise = perturber.guarantee.word
+    near = odds_limit(promise.neighbours[1].median)
     where = " on the map" if perturber.mechanism.embedding.is_map else ""
     meaning = ""
     if "exponent_by_meaning" in facts:
         ten = odds_limit(facts["exponent_by_meaning"]["p50"])
         meaning = f"; between it and a typical one of its ten nearest in meaning {ten}"
     return (
-        "whatever else someone knows, seeing an output word changes their odds between a typical word and "
-        f"its nearest neighbour{where} {odds_limit(near)}{meaning}. This limit holds without any assumption; "
-        "the shares above are measured on public words and hold for the attacker who is described."
+        f"{about_coverage(promise.covered_share)}whatever else someone knows, seeing an output word changes "
+        f"their odds between a typical word and its nearest neighbour{where} {near}{meaning}. This limit "
+        "holds without any assumption; the shares above are measured on public words and hold for the "
+        "attacker who is described."
     )
+
+
+def about_coverage(share: float) -> str:
+    """Return what to say first of a promise that holds for a share of all pairs of words only.
+
+    Examples
+    --------
+    >>> about_coverage(1.0), about_coverage(0.0005)
+    ('', 'nothing at all for 99.95% of all pairs of words, those of different groups. For the others: ')
+    """
+    if share >= 1.0:
+        return ""
+    missing = at_least(100.0 * (1.0 - share), 2)
+    return f"nothing at all for {missing}% of all pairs of words, those of different groups. For the others: "
 
 
 def _spread(spread: dict[str, Any]) -> str:
@@ -154,10 +170,13 @@ def _advice(perturber: Perturber, exposure: Exposure) -> str:
         tips.append("compare this with --profile balanced")
         if exposure.warning:
             tips.append("do not release text at this setting")
-        if isinstance(mechanism.parameters().get("epsilon"), float):
+        if _can_be_calibrated(perturber):
             tips.append("'wordveil calibrate --target-attack 0.3' finds the --epsilon for a goal")
-        if mechanism.embedding.dim > _MANY_DIMS:
-            tips.append("--dims 10 keeps more of the text at the same protection")
+        if mechanism.embedding.dim > _MANY_DIMS and perturber.guarantee.word.distance is not None:
+            tips.append(
+                "ten dimensions keep more of the text at the same protection, with a smaller --epsilon: "
+                "'wordveil calibrate --target-attack 0.3 --dims 10' finds it"
+            )
     if policy.pad_to is None:
         tips.append("--pad-to L hides how long a text is")
     if not policy.bag:
@@ -167,6 +186,16 @@ def _advice(perturber: Perturber, exposure: Exposure) -> str:
     tips.append("replace names and numbers that must not leak in any case before you release")
     tips.append("compare settings by how often a guess is right, never by ε alone")
     return f"{'; '.join(tips)}."
+
+
+def _can_be_calibrated(perturber: Perturber) -> bool:
+    """Say whether an ε can be found at which the best guess is right in a named share of cases."""
+    mechanism = perturber.mechanism
+    return (
+        isinstance(mechanism.parameters().get("epsilon"), float)
+        and mechanism.valid_channel() is not None
+        and perturber.guarantee.word.covered_share == 1.0
+    )
 
 
 def setting_in_words(setting: dict[str, Any]) -> str:
@@ -179,14 +208,20 @@ def setting_in_words(setting: dict[str, Any]) -> str:
     """
     symbols = {"epsilon": "ε", "lam": "λ"}
     values = ", ".join(
-        f"{symbols.get(name, name)} = {f'{value:g}' if isinstance(value, float) else value}"
+        f"{symbols.get(name, name)} = {_value_in_words(value)}"
         for name, value in setting.items()
-        if name not in ("mechanism", *_FINGERPRINTS)
+        if name not in ("mechanism", *_FINGERPRINTS) and not name.endswith("_fingerprint")
     )
     listed = " and a block list" if "block_list" in setting else ""
     return (
         f"the mechanism {setting['mechanism']} with {values}{listed}" if values else str(setting["mechanism"])
     )
+
+
+def _value_in_words(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _protected(perturber: Perturber) -> str:

@@ -52,6 +52,9 @@ class Released(NamedTuple):
     """Whether somebody declared the vectors public; None if the manifest does not say."""
 
     words: int
+    covered_share: float
+    """The share of all pairs of words that anything is promised about."""
+
     nearest: float
     worst: float
     worst_text: float | None
@@ -137,6 +140,7 @@ def _checked(facts: dict[str, Any]) -> Released:
         vectors=vectors,
         declared_public=_get(facts, "vectors_declared_public", bool) if version > 1 else None,
         words=_count(promise, "words"),
+        covered_share=_covered_share(promise),
         nearest=nearest,
         worst=worst,
         worst_text=_for_texts(promise, policy, worst),
@@ -212,6 +216,14 @@ def _not_covered(promise: dict[str, Any], policy: dict[str, Any]) -> list[str]:
     if not implied <= set(facts):
         raise _MalformedError("not_covered")
     return facts
+
+
+def _covered_share(promise: dict[str, Any]) -> float:
+    """Return the share of pairs that are covered; a manifest that does not say so covers all."""
+    share = _number(promise, "covered_share_of_pairs") if "covered_share_of_pairs" in promise else 1.0
+    if share > 1.0:
+        raise _MalformedError("covered_share_of_pairs")
+    return share
 
 
 def _neighbour(promise: dict[str, Any]) -> float:

@@ -10,7 +10,7 @@ from wordveil.errors import FormatError, MachineError, WordveilError
 from wordveil.exposure import knows, measure_exposure
 from wordveil.mechanisms import Mechanism, make_mechanism, mechanism_class, mechanism_names
 from wordveil.prior import Prior
-from wordveil.report.explanation import setting_in_words
+from wordveil.report.explanation import about_coverage, setting_in_words
 from wordveil.report.layout import in_rows, wrapped
 from wordveil.report.released import Released, ReleasedGuess
 from wordveil.rounding import at_most, odds_limit, percent, percent_range
@@ -51,7 +51,10 @@ def recompute(released: Released, embedding: Embedding, path: Path) -> Recompute
     except WordveilError:  # parameters that this version does not know, or a plugin that fails
         return Recomputed()
     too_small = released.worst < promise.worst_case.lower * (1.0 - _TOLERANCE)
-    if too_small or released.nearest < promise.neighbours[1].median * (1.0 - _TOLERANCE):
+    too_wide = released.covered_share > promise.covered_share * (1.0 + _TOLERANCE)
+    unsaid = set(promise.shown_of_words) - set(released.not_covered)
+    too_near = released.nearest < promise.neighbours[1].median * (1.0 - _TOLERANCE)
+    if too_small or too_near or too_wide or unsaid:
         raise FormatError(f"{path}: promises more than its setting does. Hint: do not rely on it.")
     if released.guess is None:
         return Recomputed(promise=True)
@@ -103,9 +106,9 @@ def explain_manifest(
     `here` is empty if there are none, and `registered` says whether its mechanism is known here.
     """
     near = (
-        "seeing the output can change anyone's odds between a typical word and its nearest neighbour "
-        f"{odds_limit(released.nearest)}. Between any two words the exponent is at most "
-        f"{at_most(released.worst)}, the ε of local differential privacy for one word."
+        f"{about_coverage(released.covered_share)}seeing the output can change anyone's odds between a "
+        f"typical word and its nearest neighbour {odds_limit(released.nearest)}. Between any two words the "
+        f"exponent is at most {at_most(released.worst)}, the ε of local differential privacy for one word."
     )
     rows = {
         "Setting": setting_in_words(released.setting),

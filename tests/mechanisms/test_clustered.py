@@ -2,7 +2,9 @@
 
 import json
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -220,13 +222,12 @@ def test_the_numbers_within_a_region(within: Clustered) -> None:
     np.testing.assert_array_equal(within.perturb_ids(ids, stream=wv.insecure_stream(5)), answers)
 
 
-@pytest.mark.parametrize("by_name", [True, False])
-def test_the_warning_points_at_the_line_that_made_it(embedding: wv.Embedding, by_name: bool) -> None:
+@pytest.mark.parametrize("make", [partial(wv.make_mechanism, "clustered"), Clustered])
+def test_the_warning_points_at_the_line_that_made_it(
+    embedding: wv.Embedding, make: Callable[..., Clustered]
+) -> None:
     with pytest.warns(wv.PrivacyWarning, match="shows the region") as caught:
-        if by_name:
-            wv.make_mechanism("clustered", embedding, 2.0, unsafe_within=True)
-        else:
-            Clustered(embedding, 2.0, 1.0, 3, unsafe_within=True)
+        make(embedding, 2.0, regions=3, unsafe_within=True)
     assert [warning.filename for warning in caught] == [__file__]
 
 

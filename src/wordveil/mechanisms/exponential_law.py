@@ -7,10 +7,10 @@ exp(-h·(min(d, γ) - l)), or 1 if u is w. So the weight of u ≠ w is exp(-h·l
 exp(-h·min(d, γ)), and that of w is 1 - exp(-h·l) + exp(-h·l) = 1. Both are as in the formula.
 
 Every number here is float64: distances are canonical, u is an unbiased integer, the test compares h·(d - l)
-with an exponential deviate, and how many uniform proposals come before w itself is a geometric deviate. A
-draw looks at some tens of words in place of all. After V/4 rejections, the weights of all words are computed
-and one is drawn by the inverse of their sums: past rejections do not change the law of what comes next. How
-long a draw takes depends on the word.
+with an exponential deviate, and how many uniform proposals come before w itself is a geometric deviate. At
+usual settings a draw looks at some hundreds of words instead of all. After V/4 rejections, the weights of all
+words are computed and one is drawn by the inverse of their sums: past rejections do not change the law of
+what comes next. How long a draw takes depends on the word.
 """
 
 import math

@@ -180,6 +180,7 @@ bench: $(DEV_ENV)/ready ## Run the benchmarks; they compare within one run
 	$(BIN)/python -m benchmarks.texts
 	$(BIN)/python -m benchmarks.files
 	$(BIN)/python -m benchmarks.sweeping
+	$(BIN)/python -m benchmarks.crossovers
 
 .PHONY: bench-profiles
 bench-profiles: $(DEV_ENV)/ready ## Measure what the profiles are worth (the tables of docs/choosing.md)
@@ -250,7 +251,7 @@ verify-audit: $(DEV_ENV)/ready ## Run complete audits: the paper's mechanism und
 .PHONY: verify-exact
 verify-exact: $(DEV_ENV)/ready ## Compare every fast search with the float64 oracle on real noisy queries
 	$(BIN)/python -m benchmarks.exactness
-	for level in avx2 portable; do \
+	for level in avx2 portable none; do \
 		WORDVEIL_KERNELS=$$level $(BIN)/python -m benchmarks.exactness --queries 3000 \
 			--out benchmarks/results/exactness-$$level.json; \
 	done

@@ -16,8 +16,8 @@ from wordveil.cli.main import main
 from wordveil.evaluation.audit import Audit, Check, audit_callable, audit_mechanism, factory_of
 from wordveil.evaluation.audit_black_box import binomial_power, black_box, cross
 from wordveil.evaluation.audit_search import finite_precision, moved_answers, nearest_rows
+from wordveil.evaluation.audit_shared_noise import shared_noise
 from wordveil.evaluation.noise_law import noise_tests
-from wordveil.evaluation.shared_noise import shared_noise
 from wordveil.mechanisms import registry
 from wordveil.nearest import BruteSearch
 from wordveil.profiles import load_profile

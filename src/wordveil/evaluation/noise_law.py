@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from wordveil.evaluation.audit_shared_noise import CHANCE, ROUNDING, SharedNoise, shared_noise
 from wordveil.evaluation.float32_normals import share_of_float32_normals
-from wordveil.evaluation.shared_noise import CHANCE, ROUNDING, SharedNoise, shared_noise
 from wordveil.randomness import Stream
 
 __all__ = [

@@ -71,6 +71,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory, train_fasttext: Callable[..
     return place
 
 
+def tables(page: Path) -> list[list[str]]:
+    """Return the rows of each table, outside blocks of code."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return [block.splitlines() for block in re.findall(r"(?:^\|.*\n?)+", text, flags=re.MULTILINE)]
+
+
+def test_all_rows_of_a_table_have_as_many_cells() -> None:
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    rows = {
+        page: [[len(re.findall(r"(?<!\\)\|", row)) for row in table] for table in tables(page)]
+        for page in pages
+    }
+    assert sum(map(len, rows.values())) >= 20
+    uneven = [(page.name, counts) for page, lists in rows.items() for counts in lists if len(set(counts)) > 1]
+    assert uneven == []
+
+
 def test_the_commands_are_found() -> None:
     assert len(COMMANDS) >= 4
 

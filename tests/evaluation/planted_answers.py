@@ -89,6 +89,18 @@ class Remembers(wv.Laplace):
         )
 
 
+class ShortCallsAsTheyAre(wv.Laplace):
+    """A path for one or two words, which forgets the noise."""
+
+    def _perturb(self, ids: Ids, stream: wv.Stream) -> Ids:
+        return np.maximum(ids, 0) if len(ids) < 3 else super()._perturb(ids, stream)
+
+
+class ShortCallsFromASeed(wv.Laplace):
+    def _perturb(self, ids: Ids, stream: wv.Stream) -> Ids:
+        return super()._perturb(ids, insecure_stream(42) if len(ids) == 1 else stream)
+
+
 class BufferSearch(BruteSearch):
     """Reads the memory of the points as it lies there, whatever their layout."""
 
@@ -195,3 +207,10 @@ class SharesSomeNoise(wv.Perturber):
         return [
             s if number % 5 == 0 else a for number, (a, s) in enumerate(zip(answers, seeded, strict=True))
         ]
+
+
+class CopiesOneWord(wv.Perturber):
+    """Copies a text of one word."""
+
+    def __call__(self, text: str, *, stream: wv.Stream | None = None) -> str:
+        return super().__call__(text, stream=stream) if " " in text else text

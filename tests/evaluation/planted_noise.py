@@ -148,6 +148,39 @@ class Reused(Planted):
         return noise
 
 
+class CopiedFarOff(Planted):
+    """One word in ten gets the noise of the word 5,000 before; the vectors differ, and so does the rounding."""
+
+    def changed(self, noise: Floats) -> Floats:
+        noise[5000::10] = noise[: max(0, len(noise) - 5000) : 10].copy()
+        return noise
+
+
+class NegatedFarOff(Planted):
+    """Half of the words get the negative noise of the word 4,096 before, as antithetic draws do."""
+
+    def changed(self, noise: Floats) -> Floats:
+        halves = noise[: len(noise) // 8192 * 8192].reshape(-1, 2, 4096, noise.shape[1])
+        halves[:, 1] = -halves[:, 0]
+        return noise
+
+
+class SameRadii(Planted):
+    """One word in ten gets the radius of the word 5,000 before, in a direction of its own."""
+
+    def _noisy_points(self, ids: Ids, stream: wv.Stream) -> Floats:
+        dim = self.embedding.dim
+        directions = self.stretched(self.directions(stream.normals((len(ids), dim))))
+        radii = stream.gammas(dim, len(ids)) / self.epsilon
+        radii[5000::10] = radii[: max(0, len(ids) - 5000) : 10].copy()
+        return np.asarray(directions * radii[:, None] + self._places[ids])
+
+
+class NoNoise(wv.Mahalanobis):
+    def _noisy_points(self, ids: Ids, stream: wv.Stream) -> Floats:
+        return self._places[ids].copy()
+
+
 class Folded(Planted):
     def changed(self, noise: Floats) -> Floats:
         return np.abs(noise)
@@ -159,6 +192,15 @@ class DependsOnTheWord(Planted):
     def _noisy_points(self, ids: Ids, stream: wv.Stream) -> Floats:
         points = super()._noisy_points(ids, stream)
         factors = np.where(ids % 2 == 0, 0.7, 1.0)[:, None]
+        return np.asarray(self._places[ids] + factors * (points - self._places[ids]))
+
+
+class LittleForRareWords(Planted):
+    """One word in 150, from number 400 on, gets a hundredth of the noise."""
+
+    def _noisy_points(self, ids: Ids, stream: wv.Stream) -> Floats:
+        points = super()._noisy_points(ids, stream)
+        factors = np.where((ids % 150 == 149) & (ids > 400), 0.01, 1.0)[:, None]
         return np.asarray(self._places[ids] + factors * (points - self._places[ids]))
 
 

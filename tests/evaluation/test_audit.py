@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,16 @@ import numpy as np
 import pytest
 
 import wordveil as wv
+from tests.own_mechanisms import RandomisedResponse
 from wordveil.cli.main import main
 from wordveil.evaluation.audit import Audit, Check, audit_callable, audit_mechanism, factory_of
 from wordveil.evaluation.audit_black_box import binomial_power, black_box, cross
 from wordveil.evaluation.audit_search import finite_precision, moved_answers, nearest_rows
+from wordveil.evaluation.audit_shared_noise import shared_noise
+from wordveil.evaluation.noise_law import noise_tests
 from wordveil.mechanisms import registry
 from wordveil.nearest import BruteSearch
+from wordveil.profiles import load_profile
 from wordveil.report.report import make_report
 
 from .planted_answers import FixedSeed
@@ -90,6 +95,28 @@ def test_the_error_is_the_sum_over_the_checks(space: wv.Embedding) -> None:
     assert all(check.power is None or check.power > 0.99 for check in result.checks)
 
 
+def test_rows_without_noise_fail_without_a_warning() -> None:
+    noise = np.random.default_rng(1).normal(size=(1000, 2))
+    noise[500] = 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (result,) = noise_tests(noise, np.eye(2), 1.0, wv.insecure_stream(1))
+    assert result.pvalue == 0.0
+    assert result.seen == "1 of 1,000 rows have no noise but rounding"
+
+
+@pytest.mark.parametrize("dim", [1, 2, 20])
+@pytest.mark.parametrize("factor", [1.0, 3.0, 1e-6])
+def test_noise_that_is_not_shared_passes(dim: int, factor: float) -> None:
+    """Each case twice at a level of 1e-9: by rows and by radii."""
+    for seed in range(10):
+        noise = factor * np.random.default_rng(seed).laplace(size=(20_000, dim))
+        radii = np.linalg.norm(noise, axis=1)
+        result = shared_noise(noise, radii, np.eye(dim), 1.0 / factor, float(radii.max()))
+        assert not result.is_shared
+        assert result.power > 0.99
+
+
 def test_many_dimensions_are_said_to_have_no_black_box(space: wv.Embedding) -> None:
     result = audit_mechanism(wv.Laplace(space, 4.0), groups=["black box"], low_dims=[1], draws=20_000)
     check = result.checks[-1]
@@ -116,11 +143,21 @@ def test_a_check_without_power_is_undecided_and_fails_nothing(
     is_undecided = outcome == "undecided"
     assert str(audit).startswith("undecided: a: b" if is_undecided else ("passed" if passed else "FAILED"))
     assert audit.to_dict()["checks"][0]["outcome"] == outcome
-    assert ("too little power with this many draws" in verdict.evidence) == is_undecided
+    assert ("too little power at this setting" in verdict.evidence) == is_undecided
     assert ("1 with too little power" in audit.headline) == is_undecided
     report = make_report(audit)
     assert report.tables == ()  # the verdicts have the evidence and the power
     assert "p = 1" in report.text("md")
+
+
+def test_only_checks_with_draws_name_them() -> None:
+    verdict = Check("black box", "b", True, "p = 1", 0.0, "a mistake", 0.1).verdict()
+    assert "too little power with this many draws" in verdict.evidence
+
+
+def test_a_check_without_chance_says_so() -> None:
+    shown = Check("a", "b", True, "compared", 0.0, "a mistake").summary
+    assert shown == "compared; chance plays no part: a mistake would always be found"
 
 
 def test_a_bare_function_has_no_law_to_test(glove: wv.Embedding) -> None:
@@ -171,6 +208,55 @@ def test_moved_points_estimate_what_the_borders_say() -> None:
     rows, points = random.normal(size=(200, 5)), random.normal(size=(4000, 5))
     moved = moved_answers(lambda table: nearest_rows(rows, table), points, 3.0)
     assert 0.1 < moved / finite_precision(rows, points) < 10.0
+
+
+def test_exponents_that_do_not_depend_on_distance_are_made_small_by_a_smaller_epsilon(
+    space: wv.Embedding,
+) -> None:
+    result = audit_mechanism(RandomisedResponse(space, 8.0), groups=["streams", "files"])
+    assert result.passed, str(result)
+    assert [check.name for check in result.checks if check.passed is None] == ["Spark tasks share no noise"]
+    assert not any(check.lacks_power for check in result.checks)
+
+
+def test_answers_that_can_not_be_made_to_differ_are_not_tested(space: wv.Embedding) -> None:
+    def make(embedding: wv.Embedding, epsilon: float) -> wv.Mechanism:
+        return RandomisedResponse(embedding, epsilon, least=8.0)
+
+    result = audit_mechanism(RandomisedResponse(space, 8.0), make=make, groups=["streams"])
+    assert result.passed, str(result)
+    untested = {check.name: check.evidence for check in result.checks if check.passed is None}
+    assert "agree nearly always" in untested["calls share no noise"]
+
+
+@pytest.mark.parametrize("kind", [wv.Mahalanobis, RandomisedResponse])
+def test_every_check_states_its_power(space: wv.Embedding, kind: Any) -> None:
+    result = audit_mechanism(kind(space, 4.0), draws=20_000, low_dims=[1], key=wv.insecure_key(4))
+    assert result.passed, str(result)
+    assert result.error <= 1e-4
+    assert [check.name for check in result.checks if check.passed is not None and not check.mistake] == []
+
+
+def test_a_group_that_is_named_twice_runs_once(space: wv.Embedding) -> None:
+    once, twice = (audit_mechanism(wv.Laplace(space, 4.0), groups=["replay"] * n) for n in (1, 2))
+    assert len(once.checks) == len(twice.checks)
+    assert twice.settings["groups"] == ["replay"]
+
+
+@pytest.mark.parametrize("name", ["gentle", "balanced", "strong"])
+def test_chunks_of_a_file_are_compared_with_power_at_the_profiles(name: str) -> None:
+    result = audit_mechanism(load_profile(name).load(), groups=["files"])
+    powers = {check.name: check.power for check in result.checks}
+    assert (powers["equal chunks of a file share no noise"] or 0.0) > 0.99
+
+
+def test_words_of_a_large_vocabulary_are_sampled(
+    space: wv.Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wordveil.evaluation.audit_noise._REPLAYED_NUMBERS", 1000 * space.dim)
+    check = audit_mechanism(wv.Laplace(space, 4.0), groups=["replay"]).checks[-1]
+    assert "1,000 of 2,001 words" in check.evidence
+    assert check.power == pytest.approx(1.0 - 0.999**1000)
 
 
 def test_a_factory_keeps_the_options(space: wv.Embedding) -> None:

@@ -47,8 +47,13 @@ NOISE: dict[str, tuple[type[wv.Mahalanobis], str, str]] = {
     "radii in float32": (noise.Float32Radii, "noise", "float64"),
     "noise reused for two words": (noise.Reused, "noise", "independent"),
     "noise reused, from outside": (noise.Reused, "black box", "independent"),
+    "noise copied far off": (noise.CopiedFarOff, "noise", "independent"),
+    "noise negated far off": (noise.NegatedFarOff, "noise", "independent"),
+    "radii copied far off": (noise.SameRadii, "noise", "independent"),
+    "no noise at all": (noise.NoNoise, "noise", "Gamma"),
     "noise folded to one side": (noise.Folded, "noise", "symmetric"),
     "noise that depends on the word": (noise.DependsOnTheWord, "replay", "neighbours the same noise"),
+    "little noise for some rare words": (noise.LittleForRareWords, "replay", "neighbours the same noise"),
     "words rotated by the transpose": (noise.Turned, "noise", "Gamma|covariance"),
     "hidden randomness": (noise.HiddenRandomness, "replay", "all randomness"),
     "the input left out of the candidates": (answers.LeftOut, "black box", "claimed exponent"),
@@ -62,6 +67,9 @@ STREAMS: dict[str, tuple[type[wv.Laplace], str, str]] = {
     "a seed from the time": (answers.TimeSeed, "streams", "secure"),
     "a stream shared between workers": (answers.SharedGenerator, "streams", "forks"),
     "answers that are remembered": (answers.Remembers, "streams", "calls"),
+    "short calls as they are": (answers.ShortCallsAsTheyAre, "texts", "one, two and three words"),
+    "short calls as they are, among few words": (answers.ShortCallsAsTheyAre, "texts", "up to twenty"),
+    "short calls from a seed": (answers.ShortCallsFromASeed, "texts", "short calls share"),
     "points in Fortran order": (answers.FortranOrder, "search", "memory layout"),
     "an approximate search": (answers.Approximate, "search", "exact"),
 }
@@ -77,6 +85,7 @@ PERTURBERS: dict[str, tuple[type[wv.Perturber], str, str]] = {
     "nine of ten known words copied": (answers.CopiesMost, "texts", "known word stays"),
     "a perturber with a seed by default": (answers.SeededDefault, "streams", "calls of a perturber"),
     "a fifth of the noise shared": (answers.SharesSomeNoise, "streams", "calls of a perturber"),
+    "a text of one word copied": (answers.CopiesOneWord, "texts", "one, two and three words"),
     "nulls that pass under padding": (answers.KeepsNulls, "texts", "padding"),
 }
 

@@ -9,10 +9,12 @@ from typing import Final
 from wordveil.embedding import Embedding
 from wordveil.errors import ParameterError, parameter_error
 from wordveil.evaluation.audit_black_box import DRAWS, Factory, black_box
+from wordveil.evaluation.audit_confusion import noisy_mechanism
 from wordveil.evaluation.audit_noise import claimed_distance, differing_answers, grey_box, replay, shows_noise
 from wordveil.evaluation.audit_result import Audit, Check, not_tested
 from wordveil.evaluation.audit_search import search
-from wordveil.evaluation.audit_streams import noisy_mechanism, streams
+from wordveil.evaluation.audit_short_calls import noisy_short_calls, short_calls
+from wordveil.evaluation.audit_streams import streams
 from wordveil.evaluation.audit_texts import files, texts
 from wordveil.evaluation.audit_words import independence
 from wordveil.mechanisms import Mechanism
@@ -95,6 +97,7 @@ def audit_mechanism(
         raise ParameterError(f"The groups of an audit are {', '.join(GROUPS)}.")
     if not set(low_dims) <= set(LOW_DIMS):
         raise ParameterError("The 'low_dims' parameter of audit_mechanism must be of 1, 2 and 3.")
+    groups = list(dict.fromkeys(groups))
     make = factory_of(mechanism) if make is None else make
     key = RunKey() if key is None else key
     epsilon = _epsilon_of(mechanism)
@@ -137,7 +140,8 @@ def _group(
         case "streams":
             return streams(make, epsilon, perturb, key)
         case "texts":
-            return texts(perturb(noisy_mechanism(make, epsilon)), key)
+            noisy = perturb(noisy_mechanism(make, epsilon))
+            return [*texts(noisy, key), *noisy_short_calls(noisy, key), *short_calls(perturb(mechanism), key)]
         case "files":
             return files(perturb(noisy_mechanism(make, epsilon)), key)
     return search(mechanism, key)
@@ -182,10 +186,15 @@ def audit_callable(perturb_text: Callable[[str], str], vocabulary: Embedding) ->
             not_tested("black box", "the law of its answers", why),
             _calls_of_function(first, second, words),
             _changes_of_function(first, second, words),
-            Check("texts", "no unknown token passes verbatim", not leaked, "an unknown word was tried"),
+            _unknown_of_function(leaked),
         ),
         states_error=False,
     )
+
+
+def _unknown_of_function(leaked: bool) -> Check:
+    name, mistake = "no unknown token passes verbatim", "a function that copies every unknown word"
+    return Check("texts", name, not leaked, "an unknown word was tried", 0.0, mistake)
 
 
 def _same(words: Sequence[str], others: Sequence[str]) -> int:

@@ -33,7 +33,14 @@ GROUP: Final = "noise"
 _ALPHA: Final = 5e-6  # for each of seven tests
 _NUMBERS: Final = 6_000_000  # of noise in all: 48 MB
 _FOLLOWED: Final = 2000  # answers that are compared
+_REPLAYED: Final = 1000  # words whose answers are drawn again
+_REPLAYED_NUMBERS: Final = 30_000_000  # of noise: all words up to 100,000 in 300 dimensions
+_BLOCK_NUMBERS: Final = 1_000_000  # of noise at a time: 8 MB
+_CHANGED: Final = 0.01  # of the answers, for which the power is stated
+_RARE: Final = 1e-3  # of the words, for which the power is stated where not all are compared
 _LEAST, _MOST = 20_000, 200_000  # draws
+_SAME: Final = 1e-9  # of the size of a point: rounding is far less, and noise that depends on a word far more
+_VISIBLE: Final = 1e-6  # of the size of a point: half of noise that is less might pass for rounding
 _SAME_NOISE: Final = "the same stream gives neighbours the same noise"
 _TITLES: Final = {
     "radius": "ε·‖z‖_RM has the law Gamma(m, 1)",
@@ -88,12 +95,17 @@ def grey_box(mechanism: Mechanism, key: RunKey) -> list[Check]:
     points = shown._noisy_points(ids[:_LEAST], key.stream("audit", "noise"))
     drawn = Drawn(points, points - shown._places[ids[:_LEAST]], shown.metric.scales)
     matrix = matrix_of(mechanism.embedding.vectors, promise.metric.lam)
+    longest = float(np.linalg.norm(mechanism.embedding.vectors, axis=1).max())
+    radii = key.stream("audit", "radii")
+    tests = noise_tests(noise, matrix, promise.epsilon, radii, _ALPHA, drawn, longest)
     checks = [follow]
-    for test in noise_tests(noise, matrix, promise.epsilon, key.stream("audit", "radii"), _ALPHA, drawn):
+    for test in tests:
         evidence = f"{test.seen} (n = {count:,}, p = {test.pvalue:.2g})"
         passed = test.pvalue >= _ALPHA
         checks.append(Check(GROUP, _TITLES[test.name], passed, evidence, _ALPHA, test.mistake, test.power))
-    return checks
+    why = "some words have no noise, so there is no direction"
+    tested = {test.name for test in tests}
+    return checks + [not_tested(GROUP, title, why) for name, title in _TITLES.items() if name not in tested]
 
 
 def _as_any(mechanism: Mechanism) -> Any:
@@ -101,14 +113,27 @@ def _as_any(mechanism: Mechanism) -> Any:
     return mechanism
 
 
+def _spread(mechanism: Mechanism, count: int, key: RunKey) -> NDArray[np.int64]:
+    """Return random words of the vocabulary, or all words and the centroid where these are not more."""
+    all_ids = len(mechanism.embedding) + 1
+    if all_ids <= count:
+        return np.arange(all_ids) - 1
+    return np.sort(key.stream("audit", "words to compare").permutation(all_ids)[:count]) - 1
+
+
 def differing_answers(mechanism: Any, key: RunKey, count: int = _FOLLOWED) -> int:
     """Return how many answers are not those of the noisy points (and coins) of the same stream."""
-    ids = np.arange(count) % (len(mechanism.embedding) + 1) - 1
+    ids = np.resize(_spread(mechanism, count, key), count)
     answers, channel = mechanism.perturb_ids(ids, stream=key.stream("audit", "follow")), mechanism.channel()
     points = mechanism._noisy_points(ids, key.stream("audit", "follow"))
     seen = channel.observe(ids, key.stream("audit", "follow"))
     expected = mechanism._cleaned(channel.answers(seen))
     return int(((answers != expected) | (seen[:, : points.shape[1]] != points).any(axis=1)).sum())
+
+
+def _power_of_sample(share: float, count: int) -> float:
+    """Return how often a sample has one of a share of all words."""
+    return -float(np.expm1(count * np.log1p(-share)))
 
 
 def answers_follow(mechanism: Any, key: RunKey) -> Check:
@@ -118,7 +143,8 @@ def answers_follow(mechanism: Any, key: RunKey) -> Check:
     if differ and type(mechanism)._perturb is not _additive_perturb():
         return not_tested(GROUP, name, f"{differ} of {_FOLLOWED} answers use something else than the point")
     evidence = f"{_FOLLOWED - differ} of {_FOLLOWED} answers are those of the search at the same noise"
-    return Check(GROUP, name, differ == 0, evidence, 0.0, "noise other than the tested one")
+    mistake = f"other noise than the tested one in {_CHANGED:.0%} of the answers"
+    return Check(GROUP, name, differ == 0, evidence, 0.0, mistake, _power_of_sample(_CHANGED, _FOLLOWED))
 
 
 def _additive_perturb() -> object:
@@ -129,18 +155,18 @@ def _additive_perturb() -> object:
 
 def replay(mechanism: Mechanism, key: RunKey) -> list[Check]:
     """Return the checks of what a stream gives to neighbouring words: the same noise, and no memory."""
-    count = min(400, len(mechanism.embedding) - 1)
-    ids = np.arange(count)
+    ids = _spread(mechanism, _REPLAYED, key)
     again = [mechanism.perturb_ids(ids, stream=insecure_stream(3)) for _ in range(2)]
-    same = bool((again[0] == again[1]).all())
+    equal = int((again[0] == again[1]).sum())
     checks = [
         Check(
             "replay",
             "all randomness comes from the stream",
-            same,
-            f"{int((again[0] == again[1]).sum())} of {count} answers repeat with the same stream",
+            equal == len(ids),
+            f"{equal} of {len(ids)} answers repeat with the same stream",
             0.0,
-            "hidden randomness, or memory of earlier calls",
+            f"hidden randomness or memory that changes {_CHANGED:.0%} of the answers",
+            _power_of_sample(_CHANGED, len(ids)),
         )
     ]
     if not shows_noise(mechanism):
@@ -150,34 +176,56 @@ def replay(mechanism: Mechanism, key: RunKey) -> list[Check]:
         why = "the answers are not those of the points whose noise could be compared"
         return [*checks, not_tested("replay", _SAME_NOISE, why)]
     changed = ids.copy()
-    changed[::2] += 1
+    changed[::2] = np.roll(ids, 1)[::2]
     other = mechanism.perturb_ids(changed, stream=insecure_stream(3))
+    between = len(ids) // 2
     kept = int((other[1::2] == again[0][1::2]).sum())
     checks.append(
         Check(
             "replay",
             "the noise of a word does not depend on the words before it",
-            kept == len(other[1::2]),
-            f"{kept} of {len(other[1::2])} answers stay while the words between them change",
+            kept == between,
+            f"{kept} of {between} answers stay while the words between them change",
             0.0,
-            "noise that depends on other words",
+            f"noise of which other words change {_CHANGED:.0%} of the answers",
+            _power_of_sample(_CHANGED, between),
         )
     )
-    return [*checks, _same_noise(mechanism, ids, changed)]
+    return [*checks, _same_noise(mechanism, key)]
 
 
-def _same_noise(mechanism: Mechanism, ids: NDArray[np.int64], changed: NDArray[np.int64]) -> Check:
-    first, second = (noise_of(mechanism, words, insecure_stream(4)) for words in (ids, changed))
-    scale = float(np.abs(first).max() + np.abs(mechanism.embedding.vectors).max())
-    difference = float(np.abs(first - second).max()) / scale
-    return Check(
-        "replay",
-        _SAME_NOISE,
-        difference < 1e-9,
-        f"it differs by {difference:.1e} of its size at most, which is rounding",
-        0.0,
-        "noise that depends on the word",
+def _same_noise(mechanism: Mechanism, key: RunKey) -> Check:
+    """Draw all words with one stream, and the same stream for the word before each.
+
+    Each word is compared with its neighbour, so words that have equal noise are so all along the vocabulary.
+    """
+    dim, every = mechanism.embedding.dim, len(mechanism.embedding) + 1
+    ids = _spread(mechanism, _REPLAYED_NUMBERS // dim, key)
+    others, rows = np.roll(ids, 1), max(1, _BLOCK_NUMBERS // dim)
+    streams = insecure_stream(4), insecure_stream(4)
+    difference = size = 0.0
+    for start in range(0, len(ids), rows):
+        block = slice(start, start + rows)
+        first, second = (
+            noise_of(mechanism, words[block], stream)
+            for words, stream in zip((ids, others), streams, strict=True)
+        )
+        difference = max(difference, float(np.abs(first - second).max()))
+        size = max(size, float(np.abs(first).max()))
+    total = size + float(np.abs(mechanism.embedding.vectors).max())
+    difference /= total
+    compared, mistake, power = (
+        f"all {every:,} words (with the centroid)",
+        "a word with half of the noise of the others",
+        None,
     )
+    if len(ids) < every:
+        compared = f"{len(ids):,} of {every:,} words"
+        mistake, power = "one word in 1,000 with half of the noise", _power_of_sample(_RARE, len(ids))
+    if size < _VISIBLE * total:
+        power = 0.0
+    evidence = f"for {compared} it differs by {difference:.1e} of its size at most"
+    return Check("replay", _SAME_NOISE, difference < _SAME, evidence, 0.0, mistake, power)
 
 
 def claimed_distance(mechanism: Mechanism) -> Check:
@@ -205,4 +253,4 @@ def claimed_distance(mechanism: Mechanism) -> Check:
     evidence = (
         f"{len(claimed):,} pairs of words, the largest difference is {error:.1e} of the largest exponent"
     )
-    return Check("claim", name, error < 1e-6, evidence, 0.0, "a Σ of another trace, or another ε")
+    return Check("claim", name, error < 1e-6, evidence, 0.0, "a claim that is off by a thousandth")

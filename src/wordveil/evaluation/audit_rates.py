@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta, binom
 
+from wordveil.evaluation.audit_confusion import claims_confusion
 from wordveil.mechanisms import Mechanism
 from wordveil.randomness import RunKey
 
@@ -29,6 +30,8 @@ class Rate(NamedTuple):
 
     hits: int
     draws: int
+    should_vary: bool = True
+    """Whether it is known, as by the claim of a mechanism, that it does not happen nearly always."""
 
     @property
     def limit(self) -> float:
@@ -73,4 +76,4 @@ def agreement_rate(mechanism: Mechanism, ids: Ids, key: RunKey) -> Rate:
         mechanism.perturb_ids(repeated, stream=key.stream("audit", "agreement", number))
         for number in range(2)
     )
-    return Rate(int((first == second).sum()), repeated.size)
+    return Rate(int((first == second).sum()), repeated.size, claims_confusion(mechanism))

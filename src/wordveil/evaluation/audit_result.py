@@ -11,6 +11,7 @@ __all__ = ["Audit", "Check", "not_tested", "rounded_up"]
 
 _WORDS: Final = {True: "passed", False: "FAILED", None: "not tested"}
 _MIN_POWER: Final = 0.5  # a check that misses the mistake more often than it finds it decides nothing
+_WITH_DRAWS: Final = "black box"  # the group whose number of draws can be chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Check:
         if not self.mistake or self.passed is None:
             return ""
         if self.power is None:
-            return f"{self.mistake} would always be found"
+            return f"chance plays no part: {self.mistake} would always be found"
         shown = math.floor(1000.0 * self.power) / 1000.0
         return f"{self.mistake} would have been found with probability {min(shown, 0.999):g}"
 
@@ -72,7 +73,8 @@ class Check:
         if self.passed is None:
             return Verdict(name, UNDECIDED, self.summary)
         if self.lacks_power:
-            return Verdict(name, UNDECIDED, f"too little power with this many draws; {self.summary}")
+            why = "with this many draws" if self.group == _WITH_DRAWS else "at this setting"
+            return Verdict(name, UNDECIDED, f"too little power {why}; {self.summary}")
         return Verdict(name, decided(self.passed), self.summary)
 
     @property

@@ -73,7 +73,8 @@ def answers_by_score(mechanism: Any, points: Floats, reference: Ids, group: str,
         f"{len(points) - ties - wrong:,} of {len(points):,} answers to noisy points are those of the float64 "
         f"definition, {ties} others are ties within float32 rounding, and {wrong} are other words"
     )
-    return Check(group, name, wrong == 0, evidence, 0.0, "another weight of the prior in most scores")
+    mistake, power = "other words in one answer of 100", 1.0 - 0.99 ** len(points)
+    return Check(group, name, wrong == 0, evidence, 0.0, mistake, power)
 
 
 def _likeliest(

@@ -135,7 +135,8 @@ def search(mechanism: Mechanism, key: RunKey) -> list[Check]:
         return [*checks, not_tested(GROUP, exact, why)]
     wrong = int((allowed[nearest_rows(shown._places[allowed], points)] != reference).sum())
     evidence = f"{wrong} of {_POINTS:,} answers to noisy points differ from the float64 oracle"
-    return [*checks, Check(GROUP, exact, wrong == 0, evidence, 0.0, "an approximate search")]
+    mistake, power = "a search that misses the nearest word of one point in 1,000", 1.0 - 0.999**_POINTS
+    return [*checks, Check(GROUP, exact, wrong == 0, evidence, 0.0, mistake, power)]
 
 
 def _candidates(mechanism: Any) -> NDArray[np.int64] | None:
@@ -171,7 +172,8 @@ def _rounding(mechanism: Any, key: RunKey) -> Check:
         f"worst of {len(words)} words; for two words with a claimed exponent e, "
         "δ is about (1 + exp(e)) times that"
     )
-    return Check(GROUP, "finite precision is negligible", chance < _LARGEST_CHANCE, evidence)
+    name, mistake = "finite precision is negligible", f"an estimate above {_LARGEST_CHANCE:g}"
+    return Check(GROUP, name, chance < _LARGEST_CHANCE, evidence, 0.0, mistake)
 
 
 def _of_other_answers(mechanism: Any, word: int, stream: Stream, longest: float) -> float:

@@ -24,19 +24,18 @@ from wordveil.embedding import Embedding, pickled_vectors
 from wordveil.engines.base import perturbed_texts, stream_of
 from wordveil.errors import PrivacyWarning, WordveilError
 from wordveil.evaluation.audit_black_box import Factory
+from wordveil.evaluation.audit_confusion import WORDS, noisy_mechanism
 from wordveil.evaluation.audit_rates import ALPHA, Rate, agreement_rate
 from wordveil.evaluation.audit_result import Check, not_tested
 from wordveil.mechanisms import Mechanism
 from wordveil.perturber import Perturber
 from wordveil.randomness import RunKey, Stream
 
-__all__ = ["differ", "noisy_mechanism", "plain", "streams"]
+__all__ = ["differ", "plain", "streams"]
 
 GROUP: Final = "streams"
-_WORDS: Final = 64  # of the made-up vocabulary: chance makes few answers equal, and a search takes no time
-_DRAWS: Final = 50 * _WORDS  # answers per run
+_DRAWS: Final = 50 * WORDS  # answers per run
 _SHARED: Final = 0.1  # of the answers: how much shared noise is looked for
-_EXPONENT: Final = 0.1  # between the farthest words: all answers are nearly equally likely
 _SECONDS: Final = 60  # for a child process: Python starts in one or two, and a busy machine is slower
 _SPARK: Final = "an audit starts no Spark, which takes Java and some time; tests/engines/test_spark.py does"
 
@@ -56,26 +55,12 @@ sys.stdout.buffer.write(mechanism.perturb_ids(ids).tobytes())
 Answers = NDArray[np.int64]
 
 
-def noisy_mechanism(make: Factory, epsilon: float) -> Mechanism:
-    """Return the mechanism on a few words that it confuses nearly completely."""
-    places = np.random.default_rng(7).normal(size=(_WORDS, 2))
-    words = [f"{chr(97 + number // 26)}{chr(97 + number % 26)}word" for number in range(_WORDS)]
-    scale = 1.0
-    for _ in range(2):
-        mechanism = make(Embedding(words, scale * places, public=True), epsilon)
-        largest = float(mechanism.guarantee.exponents(np.arange(_WORDS)[:, None], np.arange(_WORDS)).max())
-        if not np.isfinite(largest) or largest <= 0.0:
-            break
-        scale *= _EXPONENT / largest
-    return mechanism
-
-
 def streams(
     make: Factory, epsilon: float, perturb: Callable[[Mechanism], Perturber], key: RunKey
 ) -> list[Check]:
     """Return the checks of the default streams, and of those that engines derive for a perturber."""
     mechanism = noisy_mechanism(make, epsilon)
-    ids = np.arange(_DRAWS) % _WORDS
+    ids = np.arange(_DRAWS) % WORDS
     perturber = perturb(mechanism)
     chance = agreement_rate(mechanism, ids, key)
     return [
@@ -87,28 +72,36 @@ def streams(
         perturber_calls(perturber, chance),
         _contexts(perturber, mechanism),
         _columns(perturber, chance),
-        _settings(make, epsilon, perturb),
+        _settings(make, mechanism.embedding, epsilon, perturb),
         not_tested(GROUP, "Spark tasks share no noise", _SPARK),
     ]
 
 
-def differ(where: str, runs: Sequence[NDArray[Any]], chance: Rate, group: str = GROUP) -> Check:
-    """Return whether no two runs on the same words agree more often than two direct draws do."""
+def differ(
+    where: str, runs: Sequence[NDArray[Any]], chance: Rate, group: str = GROUP, share: float = _SHARED
+) -> Check:
+    """Return whether no two runs on the same words agree more often than two direct draws do.
+
+    The power is stated for noise that is shared for a share of the words.
+    """
     name = f"{where} share no noise"
     size = min(map(len, runs))
     if not size:
         return not_tested(group, name, "there are no words to compare")
+    if not chance.is_chance and not chance.should_vary:
+        why = "two direct draws agree nearly always, and no smaller ε or distance makes them differ"
+        return not_tested(group, name, why)
     pairs = list(combinations([run[:size] for run in runs], 2))
     most = max(int((a == b).sum()) for a, b in pairs)
     limit = chance.most(size, len(pairs))
     evidence = (
-        f"of {size} answers to the same words, at most {most} agree between {len(runs)} {where}; "
-        f"chance explains up to {limit}"
+        f"of {size:,} answers to the same words, at most {most:,} agree between {len(runs)} {where}; "
+        f"chance explains up to {limit:,}"
     )
     if not chance.is_chance:
         evidence = "answers repeat with streams that share nothing, where all words are nearly equally likely"
-    mistake = f"noise that {where} share for {_SHARED:.0%} of the words"
-    power = chance.power(_SHARED, size, len(pairs))
+    mistake = f"noise that {where} share for {share:.0%} of the words"
+    power = chance.power(share, size, len(pairs))
     return Check(group, name, chance.is_chance and most <= limit, evidence, ALPHA, mistake, power)
 
 
@@ -130,7 +123,7 @@ def perturber_calls(perturber: Perturber, chance: Rate) -> Check:
 
 def _text(perturber: Perturber) -> str:
     """Return all words, as often as the direct draws have them."""
-    return " ".join(list(perturber.mechanism.embedding.words) * (_DRAWS // _WORDS))
+    return " ".join(list(perturber.mechanism.embedding.words) * (_DRAWS // WORDS))
 
 
 def _secure(mechanism: Mechanism, ids: Answers) -> Check:
@@ -150,7 +143,9 @@ def _secure(mechanism: Mechanism, ids: Answers) -> Check:
         return not_tested(GROUP, "default streams are secure", "perturb_ids does not call _perturb")
     if not all(secure):
         evidence = "the default stream is not a secure one"
-    return Check(GROUP, "default streams are secure", all(secure), evidence, 0.0, "a seeded default stream")
+    return Check(
+        GROUP, "default streams are secure", all(secure), evidence, 0.0, "a default stream that is not secure"
+    )
 
 
 def _in_threads(mechanism: Mechanism, ids: Answers) -> list[Answers]:
@@ -185,7 +180,8 @@ def _forks(mechanism: Mechanism, ids: Answers, chance: Rate) -> Check:
         runs.append(reader.recv() if reader.poll(_SECONDS) else None)
         child.join(_SECONDS)
     if any(isinstance(run, str) for run in runs):
-        return Check(GROUP, "forks share no noise", True, "a stream of the parent is refused in a fork")
+        evidence, mistake = "a stream of the parent is refused in a fork", "a stream that a fork inherits"
+        return Check(GROUP, "forks share no noise", True, evidence, 0.0, mistake)
     if any(run is None for run in runs):
         return not_tested(GROUP, "forks share no noise", "a forked process did not answer")
     return differ("forks", [mechanism.perturb_ids(ids), *runs], chance)
@@ -271,13 +267,16 @@ def _columns(perturber: Perturber, chance: Rate) -> Check:
     return differ("equal texts, columns and batches", runs, chance)
 
 
-def _settings(make: Factory, epsilon: float, perturb: Callable[[Mechanism], Perturber]) -> Check:
+def _settings(
+    make: Factory, embedding: Embedding, epsilon: float, perturb: Callable[[Mechanism], Perturber]
+) -> Check:
     """Use one key at two settings: the noise must not be the same."""
     key = RunKey()
-    perturbers = [perturb(noisy_mechanism(make, factor * epsilon)) for factor in (1.0, 2.0)]
+    perturbers = [perturb(make(embedding, factor * epsilon)) for factor in (1.0, 2.0)]
     numbers = [perturber.derive_stream(key, 0, "a").normals((8,)) for perturber in perturbers]
     shared = bool((numbers[0] == numbers[1]).any())
     evidence = (
         "one key gives other noise at another ε" if not shared else "one key gives the same noise at two ε"
     )
-    return Check(GROUP, "two settings share no noise under one key", not shared, evidence)
+    mistake = "noise under a key that does not depend on ε"
+    return Check(GROUP, "two settings share no noise under one key", not shared, evidence, 0.0, mistake)

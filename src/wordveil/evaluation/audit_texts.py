@@ -33,6 +33,7 @@ _KNOWN: Final = 6400  # known words, each a text
 _COPIED: Final = 0.05  # of the known words, for which the power is stated
 _ROWS: Final = 4200  # more than two chunks of a table
 _CHUNKS: Final = 4  # of equal content in a file
+_ROW_WORDS: Final = 8  # of each row of these: all 1,024 rows of a chunk stay under its limit of letters
 _REPEATS: Final = 50  # rows of the file that is perturbed twice
 _COMMIT_SECONDS: Final = 0.6  # a run commits what it has done after half a second
 _BEGINNING: Final = 8  # bytes of a digest
@@ -83,7 +84,9 @@ def _verbatim(perturber: Perturber) -> Check:
     )
     if strange or leaked:
         evidence = f"{len(leaked)} of {len(secrets)} unknown words leave as they are"
-    return Check(GROUP, name, not strange and not leaked, evidence, 0.0, "a policy that copies unknown words")
+    return Check(
+        GROUP, name, not strange and not leaked, evidence, 0.0, "a policy that copies every unknown word"
+    )
 
 
 def _stays(perturber: Perturber, key: RunKey) -> Check:
@@ -172,14 +175,16 @@ def _of_runs_without_key(perturber: Perturber, folder: Path) -> list[NDArray[np.
 
 
 def _of_equal_chunks(perturber: Perturber, folder: Path) -> list[NDArray[np.str_]]:
-    """Perturb a file of equal chunks, with one word per row, and return the words of each chunk."""
+    """Perturb a file of equal chunks, and return the words of each chunk."""
     words = perturber.mechanism.embedding.words
-    chunk = [words[number % len(words)] for number in range(CHUNK_ROWS)]
+    starts = [number * _ROW_WORDS % len(words) for number in range(CHUNK_ROWS)]
+    chunk = [" ".join(words[start : start + _ROW_WORDS]) for start in starts]
     source, target = folder / "chunks.csv", folder / "chunks-out.csv"
     source.write_text("text\n" + "\n".join(chunk * _CHUNKS) + "\n", encoding="utf-8")
     _run(plain(perturber), source, target)
     answers = target.read_text(encoding="utf-8").split()[1:]
-    return [np.array(answers[start : start + CHUNK_ROWS]) for start in range(0, len(answers), CHUNK_ROWS)]
+    size = CHUNK_ROWS * _ROW_WORDS
+    return [np.array(answers[start : start + size]) for start in range(0, len(answers), size)]
 
 
 def _of_stopped_run(
@@ -259,7 +264,8 @@ def _work_folder(leaks: dict[str, int] | None) -> Check:
     evidence = "neither texts nor digests that could be compared with guesses"
     if leaks:
         evidence = "it has " + ", ".join(f"{count} {trace}" for trace, count in leaks.items())
-    return Check("files", name, not leaks, evidence, 0.0, "an unsalted digest of the input")
+    mistake = "a text, or an unsalted MD5, SHA-1, SHA-256 or BLAKE2b digest of the file or of a chunk"
+    return Check("files", name, not leaks, evidence, 0.0, mistake)
 
 
 def _complete(manifest: dict[str, Any], perturber: Perturber, secrets: list[str]) -> Check:
@@ -281,4 +287,5 @@ def _complete(manifest: dict[str, Any], perturber: Perturber, secrets: list[str]
             f"with {leaked} words of the input"
         ] * bool(leaked)
         evidence = "; ".join(parts + ["with other parameters than the mechanism's"] * wrong)
-    return Check("files", "the manifest is complete", not (missing or leaked or wrong), evidence)
+    passed, mistake = not (missing or leaked or wrong), "a manifest without one of these parts"
+    return Check("files", "the manifest is complete", passed, evidence, 0.0, mistake)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from wordveil.evaluation.audit_shared_noise import CHANCE, ROUNDING, SharedNoise, shared_noise
 from wordveil.evaluation.float32_normals import share_of_float32_normals
 from wordveil.randomness import Stream
 
@@ -37,7 +38,6 @@ _STRETCH: Final = 1.1  # of a variance
 _LONG: Final = 1.2  # of a length
 _CORRELATION: Final = 0.06  # a rank correlation, for which the power is stated
 _LEAN: Final = 0.03  # more positive values than half
-_EQUAL: Final = 10  # rows that may be equal by chance in one dimension, where a row is one number
 _FLOAT32: Final = 1e-3  # of the values may be a float32; by chance it is one in millions
 _CLOSE: Final = 2.0**-48  # of the largest value of a row: a few rounding errors of float64
 _LATTICE: Final = 2000  # directions that are looked at
@@ -47,7 +47,7 @@ _ULPS: Final = 64  # of a float32, by which the length of a direction in float32
 class LawTest(NamedTuple):
     """A test of the law: its p-value, corrected for how many comparisons it makes, and what it saw.
 
-    `power` is how often a test at that level finds the mistake; None if always.
+    `power` is how often a test at that level finds the mistake; None if chance plays no part.
     """
 
     name: str
@@ -99,10 +99,13 @@ def noise_tests(
     stream: Stream,
     alpha: float = 1e-6,
     drawn: Drawn | None = None,
+    longest: float = 0.0,
 ) -> list[LawTest]:
     """Return all tests of rows of noise, in the coordinates of the vectors.
 
-    `drawn` is how the noise was drawn, before it was rotated, which would hide a lower precision.
+    `drawn` is how the noise was drawn, before it was rotated, which would hide a lower precision. `longest`
+    is the length of the longest vector that the noise was added to, and subtracted from again. A row without
+    noise has no direction: then only the test of the radius is returned, and it fails.
 
     Examples
     --------
@@ -117,6 +120,13 @@ def noise_tests(
     root = root_of(matrix)
     white = noise @ (root.inverse @ root.axes)
     radii = np.linalg.norm(white, axis=1)
+    lengths = np.linalg.norm(noise, axis=1)
+    size = longest + float(lengths.max())
+    without = int((lengths <= ROUNDING * np.sqrt(dim) * size).sum())
+    if without:
+        seen = f"{without:,} of {count:,} rows have no noise but rounding"
+        return [_radius(radii * epsilon, dim, alpha)._replace(pvalue=0.0, seen=seen)]
+    shared = shared_noise(noise, radii, matrix, epsilon, size)
     normals = white  # in place: in 300 dimensions the tables are large
     normals *= (np.sqrt(2.0 * stream.gammas(dim / 2.0, count)) / radii)[:, None]
     directions = _directions(dim)
@@ -127,7 +137,7 @@ def noise_tests(
         _direction(projections, alpha),
         _independence(radii, projections, alpha),
         _signs(noise, alpha),
-        _rows(noise, normals, radii),
+        _rows(shared, normals, radii),
         _float64(Drawn(noise, noise, np.ones(dim)) if drawn is None else drawn, epsilon),
     ]
 
@@ -200,21 +210,24 @@ def _signs(noise: Floats, alpha: float) -> LawTest:
     return LawTest("signs", min(1.0, dim * float(tails.min())), seen, mistake, power)
 
 
-def _rows(noise: Floats, normals: Floats, radii: Floats) -> LawTest:
+def _rows(shared: SharedNoise, normals: Floats, radii: Floats) -> LawTest:
     """No two rows are equal, and rows near each other have independent directions and radii."""
     count, dim = normals.shape
-    mistake = "noise that two words share"
-    equal = count - len({row.tobytes() for row in noise})  # sorting the rows would be slow
-    if equal > (_EQUAL if dim == 1 else 0):
-        return LawTest("rows", 0.0, f"{equal:,} rows of noise are equal to others", mistake)
+    mistake, power = shared.mistake, shared.power
+    if shared.is_shared:
+        seen = f"{shared.rows:,} rows of noise, or their negatives, and {shared.radii:,} radii equal others"
+        return LawTest("rows", 0.0, seen, mistake, power)
     pvalues = []
     lags = (*_LAGS, count // 2)
     for lag in lags:
         product = np.einsum("ij,ij->", normals[:-lag], normals[lag:]) / np.sqrt(dim * (count - lag))
         pvalues.append(float(2.0 * stats.norm.sf(abs(product))))
         pvalues.append(float(stats.spearmanr(radii[:-lag], radii[lag:]).pvalue))
-    seen = f"no two are equal, and those at distances {', '.join(map(str, lags))} are not correlated"
-    return LawTest("rows", min(1.0, 2 * len(lags) * min(pvalues)), seen, mistake)
+    seen = (
+        "no two are equal up to rounding and sign, "
+        f"and those at distances {', '.join(map(str, lags))} are not correlated"
+    )
+    return LawTest("rows", min(1.0, 2.0 * CHANCE + 2 * len(lags) * min(pvalues)), seen, mistake, power)
 
 
 def _float64(drawn: Drawn, epsilon: float) -> LawTest:
@@ -243,7 +256,7 @@ def _float64(drawn: Drawn, epsilon: float) -> LawTest:
         if deviates is None
         else "points, noise or what it is made of"
     )
-    mistake = f"{parts} that were rounded to float32"
+    mistake = f"{parts} that were all rounded to float32"
     return LawTest("float64", 0.0 if share > _FLOAT32 else 1.0, seen, mistake)
 
 

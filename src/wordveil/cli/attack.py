@@ -100,7 +100,7 @@ def attack_settings(
 
     With FILE the result is about its texts, and not for release.
     """
-    groups = _groups(only, file, public_text)
+    groups = _groups(only, file, public_text, bag=bag)
     check_folder(out)
     chosen = _mechanisms(context, profile, epsilons, lams, dims, mechanisms, option, answer, embedding)
     perturbers = [Perturber(mechanism, Policy(pad_to, bag)) for mechanism in chosen]
@@ -132,10 +132,14 @@ def attack_settings(
         note("These numbers are about your texts: private, not for release.")
 
 
-def _groups(only: list[str] | None, file: Path | None, public_text: Path | None) -> Sequence[str]:
+def _groups(
+    only: list[str] | None, file: Path | None, public_text: Path | None, *, bag: bool
+) -> Sequence[str]:
     """Return which groups of attacks are wanted; raise ParameterError if one can't be run."""
     if file is None and public_text is not None:
         raise ParameterError("--context needs FILE: it attacks texts. Hint: name a file with texts.")
+    if bag and public_text is not None:
+        raise ParameterError("--context needs the order of words, which --bag hides. Hint: leave one out.")
     for group in only or ():
         if group in TEXT_GROUPS and file is None:
             raise ParameterError(
@@ -143,7 +147,7 @@ def _groups(only: list[str] | None, file: Path | None, public_text: Path | None)
             )
         if group == "context" and public_text is None:
             raise ParameterError("--only context needs --context. Hint: name a file with public text.")
-    if not only and file is not None and public_text is None:
+    if not only and file is not None and public_text is None and not bag:
         note("Words are not guessed from their context. Hint: --context FILE names public text for that.")
     return only or GROUPS
 

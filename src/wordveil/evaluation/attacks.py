@@ -13,7 +13,7 @@ from wordveil.evaluation.attacks_linkage import linkage_attacks
 from wordveil.evaluation.attacks_result import Attack, Attacks, EasyWord
 from wordveil.evaluation.attacks_texts import attribute_attacks, release_attacks
 from wordveil.evaluation.attacks_words import averaging, easiest_words, topic_prior, word_attacks
-from wordveil.evaluation.linkage import sample_texts
+from wordveil.evaluation.linkage import remaining_ids, sample_texts
 from wordveil.perturber import Perturber
 from wordveil.prior import Prior, default_prior
 from wordveil.randomness import Stream, secure_stream
@@ -49,7 +49,7 @@ def attack(
     Parameters
     ----------
     perturbers : sequence of Perturber
-        The settings, all of one vocabulary.
+        The settings, all of one vocabulary, without policies that copy words or punctuation.
     texts : iterable of str
         Texts to attack; without them only public words are attacked. Of more than the largest of `sizes`, a
         random choice is attacked.
@@ -78,6 +78,10 @@ def attack(
         raise ParameterError("The 'perturbers' parameter of attack must be a list of Perturber.")
     if not groups or not set(groups) <= set(GROUPS):
         raise ParameterError(f"The groups of attacks are {', '.join(GROUPS)}.")
+    if any(perturber.policy.keeps_layout for perturber in perturbers):
+        raise ParameterError(
+            "The policies of attack must not copy from the text. Hint: leave out their unsafe choices."
+        )
     draws = check_whole(draws, "draws", "attack", 50)
     queries = check_whole(queries, "queries", "attack", 2)
     largest = max(check_whole(size, "sizes", "attack", 2) for size in sizes)
@@ -95,7 +99,7 @@ def attack(
     if not attacks:
         raise ParameterError(
             f"None of the attacks is possible: {', '.join(groups)}. Hint: {', '.join(TEXT_GROUPS)} need "
-            "texts, and context a model of public text and a mechanism with a channel."
+            "texts, and context a model of public text, a mechanism with a channel, and no bag."
         )
     last = perturbers[-1].mechanism
     easiest = easiest_words(last, default_prior(last.embedding) if prior is None else prior)
@@ -141,8 +145,9 @@ def _on_texts(
     stream: Stream,
 ) -> list[Attack]:
     attacks: list[Attack] = []
-    if "context" in groups and context is not None:
-        words = [perturber.tokenizer.ids(text) for text in texts[:_CONTEXT_TEXTS]]
+    policy = perturber.policy
+    if "context" in groups and context is not None and not policy.bag:  # a bag hides what follows what
+        words = [remaining_ids(perturber.tokenizer.ids(text), policy) for text in texts[:_CONTEXT_TEXTS]]
         attacks += context_attacks(perturber.mechanism, context, words, prior)
     if "linkage" in groups:
         attacks += linkage_attacks(perturber, texts, queries=queries, sizes=sizes, stream=stream)

@@ -30,7 +30,7 @@ from wordveil.cli.setting import (
 from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.errors import ParameterError
-from wordveil.evaluation.attacks import GROUPS, SIZES, TEXT_GROUPS, Bigrams, attack
+from wordveil.evaluation.attacks import FEWEST, GROUPS, SIZES, TEXT_GROUPS, Bigrams, attack
 from wordveil.evaluation.attacks_context import public_model
 from wordveil.mechanisms import Mechanism
 from wordveil.perturber import Perturber
@@ -85,7 +85,7 @@ def attack_settings(
         ),
     ] = None,
     most: Annotated[
-        int, typer.Option(min=2, metavar="N", help="Candidates among which a text is found.")
+        int, typer.Option(min=FEWEST, metavar="N", help="Candidates among which a text is found.")
     ] = SIZES[-1],
     queries: Annotated[int, typer.Option(metavar="N", help="Texts that are traced back.")] = 500,
     draws: Annotated[int, typer.Option(metavar="N", help="Words that are drawn.")] = 1000,
@@ -108,7 +108,7 @@ def attack_settings(
     prior = chosen_prior(vocabulary, attacker)
     layout = table.layout()
     model = _model(vocabulary, public_text)
-    texts = read_texts(file, text or [], layout) if file is not None else ()
+    texts = read_texts(file, text or [], layout) if file is not None else None
     sizes = [size for size in SIZES if size < most] + [most]
     with count_progress("attacking") as watch:
         result = attack(

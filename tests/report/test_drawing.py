@@ -134,6 +134,16 @@ def test_panels_keep_their_width_and_contain_every_point(
             assert axes.bbox.y0 <= heights.min() <= heights.max() <= axes.bbox.y1
 
 
+def test_many_lines_keep_their_order_inside_of_a_narrow_panel() -> None:
+    figure = draw_chart(chart(lines=40, panels=1), narrow=True)
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    lines = [container.lines[0] for container in axes.containers]
+    places = [line.get_transform().transform(line.get_xydata())[:, 0] for line in lines]
+    assert all((left < right).all() for left, right in pairwise(places))
+    assert axes.bbox.x0 < places[0][0] < places[-1][-1] < axes.bbox.x1
+
+
 def test_the_lowest_panel_of_a_column_names_x_and_the_first_of_a_row_names_y() -> None:
     axes = draw_chart(chart(panels=3)).axes
     assert [(one.get_xlabel(), one.get_ylabel()) for one in axes] == [

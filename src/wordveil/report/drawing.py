@@ -264,7 +264,7 @@ def _dodges(panel: Panel, ticks: list[float], width: float, *, is_logarithmic: b
     if not shares_x or not any(line.low for line in panel.lines):
         return dict.fromkeys(names, 0.0)
     places = np.log(ticks) if is_logarithmic else np.array(ticks)
-    room = (1.0 - 2.0 * _MARGIN) * width - _DODGE * (len(names) - 1)
+    room = max(width / 2.0, (1.0 - 2.0 * _MARGIN) * width - _DODGE * (len(names) - 1))
     gap = room * np.diff(places).min() / np.ptp(places) if len(places) > 1 else room
     step = min(_DODGE, _DODGED * gap / len(names))
     return {name: float(step * (number - (len(names) - 1) / 2)) for number, name in enumerate(names)}

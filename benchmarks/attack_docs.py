@@ -22,6 +22,9 @@ WORDS = (
     "surrogate from ε·d alone",
     "topic prior",
 )
+PROFILES = NAMES[:3]
+DATA = {"sms": "messages", "tweets": "tweets"}
+RANKS = ("rank 1", "top 10", "mean reciprocal rank")
 LINKED = ("likelihood", "surrogate", "learned", "tf-idf and length", "tf-idf", "length alone")
 CONTEXT = ("English use", "use in the public text", "context of the public text")
 
@@ -32,9 +35,13 @@ def main() -> None:
     record = json.loads(RESULTS.read_text(encoding="utf-8"))
     rows, names = record["rows"], [name for name in NAMES if name in record["easiest"]]
     tables = {
+        "settings": [settings_line(rows)],
         "words": words_table(rows, names),
         "sms": texts_table(rows, names, "sms"),
         "tweets": texts_table(rows, names, "tweets"),
+        "candidates": candidates_table(rows),
+        "lengths": lengths_table(rows),
+        "ranks": ranks_table(rows, names),
         "topics": topic_table(record["topic_prior"]),
         "easiest": easiest_table(record["easiest"]["balanced"]),
     }
@@ -110,6 +117,72 @@ def texts_table(rows: list[Row], names: list[str], data: str) -> list[str]:
     return lines
 
 
+def settings_line(rows: list[Row]) -> str:
+    """Return the sentence that names the settings of the paper that were measured."""
+    (setting,) = {
+        (row["mechanism"], row["dims"], row["lam"]) for row in rows if row["name"].startswith("paper")
+    }
+    mechanism, dims, lam = setting
+    return (
+        f"The paper's settings are those of `{mechanism}` in {dims} dimensions at λ = {lam:g}, with the ε "
+        "that the columns name. No other λ of the paper was attacked."
+    )
+
+
+def on_all(rows: list[Row], size: int | None = None, words: str | None = None) -> list[Row]:
+    """Return what linkage without padding found among `size` candidates (default: the most)."""
+    linked = [row for row in rows if row["group"] == "linkage" and row["pad_to"] is None]
+    size = size or max(row["candidates"] for row in linked)
+    return [row for row in linked if (row["candidates"], row.get("words")) == (size, words)]
+
+
+def sizes_of(rows: list[Row]) -> list[int]:
+    return sorted({row["candidates"] for row in rows if row["group"] == "linkage"})
+
+
+def candidates_table(rows: list[Row]) -> list[str]:
+    columns = [(name, size) for name in PROFILES for size in sizes_of(rows)]
+    titles = [f"`{name}`, N = {size:,}" for name, size in columns]
+    lines = [f"| rank 1, by | {' | '.join(titles)} |", "|" + " --- |" * (len(columns) + 1)]
+    for data, title in DATA.items():
+        for attack in LINKED:
+            cells = [
+                find(on_all(rows, size), name, "linkage", f"{attack}, rank 1", data=data)
+                for name, size in columns
+            ]
+            lines.append(f"| {title}: {attack} | {' | '.join(map(share, cells))} |")
+    nulls = [f"{100.0 * row['null']:.3g}%" for row in cells]
+    return [*lines, f"| guessing | {' | '.join(nulls)} |"]
+
+
+def lengths_table(rows: list[Row]) -> list[str]:
+    lines = header("rank 1, by", [*PROFILES])
+    for data, title in DATA.items():
+        groups = {row["words"] for row in rows if row["data"] == data and row.get("words")}
+        for words in sorted(groups, key=lambda words: int(words.split()[0])):
+            for attack in ("likelihood", "learned", "tf-idf and length", "length alone"):
+                cells = [
+                    find(on_all(rows, words=words), name, "linkage", f"{attack}, rank 1", data=data)
+                    for name in PROFILES
+                ]
+                lines.append(line(f"{title} of {words} words: {attack}", cells))
+    return lines
+
+
+def ranks_table(rows: list[Row], names: list[str]) -> list[str]:
+    lines = header(" / ".join(RANKS), names)
+    for data, title in DATA.items():
+        for attack in LINKED:
+            cells = [
+                [find(on_all(rows), name, "linkage", f"{attack}, {rank}", data=data) for rank in RANKS]
+                for name in names
+            ]
+            nulls = " / ".join(f"{100.0 * row['null']:.2g}" for row in cells[0])
+            shares = [" / ".join(f"{100.0 * row['share']:.0f}" for row in cell) + "%" for cell in cells]
+            lines.append(f"| {title}: {attack} | {nulls}% | {' | '.join(shares)} |")
+    return lines
+
+
 def topic_table(rows: list[Row]) -> list[str]:
     lines = ["| space | ε | S | S with a topic prior |", "| --- | --- | --- | --- |"]
     for row in rows:
@@ -120,9 +193,13 @@ def topic_table(rows: list[Row]) -> list[str]:
 
 
 def easiest_table(words: list[list[Any]]) -> list[str]:
-    lines = ["| word | recovered | why |", "| --- | --- | --- |"]
     unprintable = wv.BlockList.english().words
     shown = [row for row in words if row[0] not in unprintable]
+    left_out = len(words) - len(shown)
+    head = f"{len(shown)} of the {len(words)} easiest words"
+    if left_out:
+        head += f" ({left_out} swear word{'s'[: left_out > 1]} left out)"
+    lines = [f"{head}:", "", "| word | recovered | why |", "| --- | --- | --- |"]
     return lines + [f"| `{word}` | {100.0 * named:.0f}% | {why} |" for word, named, why in shown]
 
 

@@ -85,8 +85,29 @@ def test_context_needs_texts_and_public_text(tmp_path: Path, capsys: pytest.Capt
     assert "--only context needs --context" in capsys.readouterr().err
     assert main([*small, str(file), "--json"]) == 0
     assert "not guessed from their context" in capsys.readouterr().err
-    assert main([*small, "--most", "1"]) == 2
+
+
+@pytest.mark.parametrize("content", ["message\n@@\n!!\n", "message\n"])
+def test_a_column_without_words_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str
+) -> None:
+    file = tmp_path / "in.csv"
+    file.write_text(content, encoding="utf-8")
+    assert main(["attack", str(file), "--text", "message", "--epsilon", "6", "--dims", "5"]) == 2
+    error = capsys.readouterr().err
+    assert "column of texts has no words" in error
+    assert "@" not in error
+
+
+def test_the_least_number_of_candidates_is_that_of_the_help(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "in.txt"
+    file.write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
+    options = ["attack", str(file), "--epsilon", "6", "--dims", "5", "--only", "linkage", "--most"]
+    assert main([*options, "3"]) == 2
     assert "--most" in capsys.readouterr().err
+    assert main([*options, "4"]) == 0
 
 
 def test_a_bad_line_of_counts_is_named_by_its_number(

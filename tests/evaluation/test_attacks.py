@@ -8,7 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 import wordveil as wv
-from wordveil.evaluation.attacks import Attacks, attack
+from wordveil.evaluation import attacks
+from wordveil.evaluation.attacks import Attacks, EasyWord, attack
 from wordveil.evaluation.attacks_context import public_model
 from wordveil.evaluation.attacks_linkage import _groups_of, by_channel, observe
 from wordveil.evaluation.attacks_texts import release_attacks
@@ -234,6 +235,28 @@ def test_attacks_that_are_not_possible_are_refused(same: wv.Perturber) -> None:
         attack([same], groups=["linkage"])
 
 
+def test_texts_without_words_are_refused(same: wv.Perturber) -> None:
+    for texts in ([], ["", "@@", "!!", "?"]):
+        with pytest.raises(wv.FormatError, match="column of texts has no words"):
+            attack([same], texts, groups=["words"], draws=50)
+
+
+def test_the_easiest_words_are_looked_for_only_with_words(
+    same: wv.Perturber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[object] = []
+
+    def look(mechanism: wv.Mechanism, prior: wv.Prior) -> tuple[EasyWord, ...]:
+        looked.append(mechanism)
+        return ()
+
+    monkeypatch.setattr(attacks, "easiest_words", look)
+    attack([same], TEXTS, groups=["linkage"], sizes=[4])
+    assert not looked
+    attack([same], groups=["words"], draws=50)
+    assert len(looked) == 1
+
+
 def test_groups_of_lengths_do_not_overlap() -> None:
     lengths = np.array([9] * 5 + [17] * 4 + [3, 4, 95])
     ranges = [(lengths[group].min(), lengths[group].max()) for group in _groups_of(lengths)]
@@ -278,7 +301,7 @@ def test_more_releases_tell_more(glove: wv.Embedding) -> None:
 
 @pytest.mark.parametrize(
     ("options", "match"),
-    [({"groups": ["nothing"]}, "groups"), ({"draws": 3}, "draws"), ({"queries": 1}, "queries"), ({"sizes": [1]}, "sizes")],
+    [({"groups": ["nothing"]}, "groups"), ({"draws": 3}, "draws"), ({"queries": 1}, "queries"), ({"sizes": [10, 3]}, "sizes")],
 )  # fmt: skip
 def test_refuses(same: wv.Perturber, options: dict[str, Any], match: str) -> None:
     with pytest.raises(wv.ParameterError, match=match):

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from benchmarks import attack_docs
 
+import wordveil as wv
+
 from . import test_audit_planted as planted
 
 ROOT = Path(__file__).parents[2]
@@ -47,6 +49,21 @@ def test_the_number_of_planted_mistakes() -> None:
     assert f"plants {len(kinds) + ALONE} different mistakes" in text
 
 
+def test_words_that_are_left_out_are_counted() -> None:
+    swear = min(wv.BlockList.english().words)
+    assert attack_docs.easiest_table([["tea", 0.5, "rare"]])[0] == "1 of the 1 easiest words:"
+    head, *rows = attack_docs.easiest_table([["tea", 0.5, "rare"], [swear, 0.4, "rare"]])
+    assert head == "1 of the 2 easiest words (1 swear word left out):"
+    assert rows[-1] == "| `tea` | 50% | rare |"
+
+
+def test_only_measured_settings_of_the_paper_are_named() -> None:
+    row = {"mechanism": "mahalanobis", "dims": 300, "lam": 1.0, "name": "paper, ε = 5"}
+    assert "in 300 dimensions at λ = 1, with" in attack_docs.settings_line([row])
+    with pytest.raises(ValueError, match="too many values"):  # then the sentence has to be another one
+        attack_docs.settings_line([row, row | {"lam": 0.0}])
+
+
 def test_the_tables_are_those_of_the_stored_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = tmp_path / "audit.md"
     text = (ROOT / "docs/audit.md").read_text(encoding="utf-8")
@@ -55,4 +72,5 @@ def test_the_tables_are_those_of_the_stored_results(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(attack_docs, "RESULTS", ROOT / attack_docs.RESULTS)
     monkeypatch.setattr(attack_docs, "PAGE", copy)
     attack_docs.main()
-    assert copy.read_text(encoding="utf-8").split("<!-- words -->")[1] == text.split("<!-- words -->")[1]
+    start = "<!-- settings -->"
+    assert copy.read_text(encoding="utf-8").split(start)[1] == text.split(start)[1]

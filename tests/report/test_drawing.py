@@ -1,6 +1,8 @@
 """Figures, measured: what is drawn lies where it can be read, in the wide and in the narrow form."""
 
 import re
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -30,11 +32,31 @@ def chart(lines: int = 3, panels: int = 3, *, apart: float = 0.0) -> Chart:
     )  # fmt: skip
 
 
+def settings(panels: int) -> Chart:
+    """Return a chart with the long titles and labels of attacks on several settings."""
+    x = (3.0, 6.0, 12.0)
+    lines = tuple(
+        Line(f"attack {n} of a text", x, (60.0 + n, 80.0 + n, 100.0), (0.0,) * 3, (100.0,) * 3)
+        for n in range(7)
+    )
+    floors = Level("without the output", 5.4), Level("topic prior, best guess, without output", 8.6)
+    return Chart(
+        "attacks", "Success.",
+        tuple(
+            # The last one has fewer lines, which need less room.
+            Panel(f"linkage: mahalanobis, {n} dims, λ = 0.25", lines if n < panels - 1 else lines[:2], floors)
+            for n in range(panels)
+        ),
+        "ε", "success, %", (0.0, 100.0),
+    )  # fmt: skip
+
+
 CHARTS = {
     "together": chart(),
     "apart": chart(apart=0.1, panels=1),
     "many lines": chart(lines=8),
     "one line": chart(lines=1, panels=1),
+    "settings": settings(6),
 }
 
 
@@ -66,10 +88,13 @@ def test_no_text_covers_another_or_leaves_the_figure(name: str, narrow: bool) ->
 def test_a_legend_only_where_ends_meet_and_outside_of_the_panels(name: str, narrow: bool) -> None:
     figure = draw_chart(CHARTS[name], narrow=narrow)
     figure.draw_without_rendering()
-    assert len(figure.legends) == (name in ("together", "many lines"))
+    assert len(figure.legends) == (name in ("together", "many lines", "settings"))
     for legend in figure.legends:
         assert not any(legend.get_window_extent().overlaps(axes.bbox) for axes in figure.axes)
     labels = {text.get_text() for text in figure.axes[0].texts}
+    if name == "settings":
+        assert any("\n" in label for label in labels)
+        return
     assert {"unperturbed 0.98", "majority 0.87", "chance 0.50"} <= labels
     assert ("λ = 0" in labels) == (name == "apart")
 
@@ -85,6 +110,49 @@ def test_axes_are_shared_include_baselines_and_end_at_the_possible(narrow: bool)
         for container in axes.containers:
             for segment in container.lines[2][0].get_segments():
                 assert 0.0 <= segment[:, 1].min() <= segment[:, 1].max() <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize("panels", [1, 2, 3, 4, 6])
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize("make", [settings, partial(chart, 8)])
+def test_panels_keep_their_width_and_contain_every_point(
+    make: Callable[..., Chart], narrow: bool, panels: int
+) -> None:
+    figure = draw_chart(make(panels=panels), narrow=narrow)
+    figure.draw_without_rendering()
+    columns = 1 if narrow else min(panels, 2)
+    assert len(figure.axes) == panels
+    assert len({round(axes.bbox.x0) for axes in figure.axes}) == columns
+    for axes in figure.axes:
+        assert axes.bbox.width >= 0.4 * figure.bbox.width / columns
+        assert axes.bbox.height >= 120.0
+        for container in axes.containers:
+            line = container.lines[0]
+            places = line.get_transform().transform(line.get_xydata())[:, 0]
+            assert axes.bbox.x0 + 2.0 <= places.min() <= places.max() <= axes.bbox.x1 - 2.0
+            heights = line.get_transform().transform(line.get_xydata())[:, 1]
+            assert axes.bbox.y0 <= heights.min() <= heights.max() <= axes.bbox.y1
+
+
+def test_many_lines_keep_their_order_inside_of_a_narrow_panel() -> None:
+    figure = draw_chart(chart(lines=40, panels=1), narrow=True)
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    lines = [container.lines[0] for container in axes.containers]
+    places = [line.get_transform().transform(line.get_xydata())[:, 0] for line in lines]
+    assert all((left < right).all() for left, right in pairwise(places))
+    assert axes.bbox.x0 < places[0][0] < places[-1][-1] < axes.bbox.x1
+
+
+def test_the_lowest_panel_of_a_column_names_x_and_the_first_of_a_row_names_y() -> None:
+    axes = draw_chart(chart(panels=3)).axes
+    assert [(one.get_xlabel(), one.get_ylabel()) for one in axes] == [
+        ("", "score"),
+        ("ε", ""),
+        ("ε", "score"),
+    ]
+    shown = [any(label.get_visible() for label in one.get_xticklabels()) for one in axes]
+    assert shown == [False, True, True]
 
 
 def test_every_value_of_x_has_a_mark_and_both_ends_a_label() -> None:

@@ -30,7 +30,7 @@ from wordveil.cli.setting import (
 from wordveil.embedding import Embedding, load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.errors import ParameterError
-from wordveil.evaluation.attacks import GROUPS, SIZES, TEXT_GROUPS, Bigrams, attack
+from wordveil.evaluation.attacks import FEWEST, GROUPS, SIZES, TEXT_GROUPS, Bigrams, attack
 from wordveil.evaluation.attacks_context import public_model
 from wordveil.mechanisms import Mechanism
 from wordveil.perturber import Perturber
@@ -87,7 +87,7 @@ def attack_settings(
         ),
     ] = None,
     most: Annotated[
-        int, typer.Option(min=2, metavar="N", help="Candidates among which a text is found.")
+        int, typer.Option(min=FEWEST, metavar="N", help="Candidates among which a text is found.")
     ] = SIZES[-1],
     queries: Annotated[int, typer.Option(metavar="N", help="Texts that are traced back.")] = 500,
     draws: Annotated[int, typer.Option(metavar="N", help="Words that are drawn.")] = 1000,
@@ -102,7 +102,7 @@ def attack_settings(
 
     With FILE the result is about its texts, and not for release.
     """
-    groups = _groups(only, file, public_text)
+    groups = _groups(only, file, public_text, bag=bag)
     check_folder(out)
     chosen = _mechanisms(context, profile, epsilons, lams, dims, mechanisms, option, answer, embedding)
     perturbers = [Perturber(mechanism, Policy(pad_to, bag)) for mechanism in chosen]
@@ -110,7 +110,7 @@ def attack_settings(
     prior = chosen_prior(vocabulary, attacker)
     layout = table.layout()
     model = _model(vocabulary, public_text)
-    texts = read_texts(file, text or [], layout) if file is not None else ()
+    texts = read_texts(file, text or [], layout) if file is not None else None
     sizes = [size for size in SIZES if size < most] + [most]
     with count_progress("attacking") as watch:
         result = attack(
@@ -134,10 +134,14 @@ def attack_settings(
         note("These numbers are about your texts: private, not for release.")
 
 
-def _groups(only: list[str] | None, file: Path | None, public_text: Path | None) -> Sequence[str]:
+def _groups(
+    only: list[str] | None, file: Path | None, public_text: Path | None, *, bag: bool
+) -> Sequence[str]:
     """Return which groups of attacks are wanted; raise ParameterError if one can't be run."""
     if file is None and public_text is not None:
         raise ParameterError("--context needs FILE: it attacks texts. Hint: name a file with texts.")
+    if bag and public_text is not None:
+        raise ParameterError("--context needs the order of words, which --bag hides. Hint: leave one out.")
     for group in only or ():
         if group in TEXT_GROUPS and file is None:
             raise ParameterError(
@@ -145,7 +149,7 @@ def _groups(only: list[str] | None, file: Path | None, public_text: Path | None)
             )
         if group == "context" and public_text is None:
             raise ParameterError("--only context needs --context. Hint: name a file with public text.")
-    if not only and file is not None and public_text is None:
+    if not only and file is not None and public_text is None and not bag:
         note("Words are not guessed from their context. Hint: --context FILE names public text for that.")
     return only or GROUPS
 

@@ -13,12 +13,23 @@ from wordveil.evaluation.attacks_linkage import linkage_attacks
 from wordveil.evaluation.attacks_result import Attack, Attacks, EasyWord
 from wordveil.evaluation.attacks_texts import attribute_attacks, release_attacks
 from wordveil.evaluation.attacks_words import averaging, easiest_words, topic_prior, word_attacks
-from wordveil.evaluation.linkage import sample_texts
+from wordveil.evaluation.linkage import remaining_ids, sample_texts
+from wordveil.mechanisms import Mechanism
 from wordveil.perturber import Perturber
 from wordveil.prior import Prior, default_prior
 from wordveil.randomness import Stream, secure_stream
 
-__all__ = ["GROUPS", "TEXT_GROUPS", "Attack", "Attacks", "Bigrams", "EasyWord", "attack", "topic_prior"]
+__all__ = [
+    "FEWEST",
+    "GROUPS",
+    "TEXT_GROUPS",
+    "Attack",
+    "Attacks",
+    "Bigrams",
+    "EasyWord",
+    "attack",
+    "topic_prior",
+]
 
 GROUPS: Final = ("words", "context", "linkage", "attributes", "averaging")
 TEXT_GROUPS: Final = ("context", "linkage", "attributes")
@@ -27,13 +38,13 @@ SIZES: Final = (100, 500, 2000)  # candidates, by judgement: from a team to a sm
 _QUERIES: Final = 500  # texts that are traced back, of all candidates
 _CONTEXT_TEXTS: Final = 200  # some 3,000 words of messages, which took 5 s at 10 dimensions
 _DRAWS: Final = 1000  # words: a share is then within 0.031
-_FEWEST: Final = 4  # texts
+FEWEST: Final = 4  # texts, and candidates: to choose among fewer says nothing about a setting
 
 
 @sealed
 def attack(
     perturbers: Sequence[Perturber],
-    texts: Iterable[str] = (),
+    texts: Iterable[str] | None = None,
     *,
     groups: Sequence[str] = GROUPS,
     context: Bigrams | None = None,
@@ -49,10 +60,10 @@ def attack(
     Parameters
     ----------
     perturbers : sequence of Perturber
-        The settings, all of one vocabulary.
+        The settings, all of one vocabulary, without policies that copy words or punctuation.
     texts : iterable of str
-        Texts to attack; without them only public words are attacked. Of more than the largest of `sizes`, a
-        random choice is attacked.
+        Texts to attack, at least 4 with words; without them only public words are attacked. Of more than the
+        largest of `sizes`, a random choice is attacked.
     groups : sequence of str
         Which of "words", "context", "linkage", "attributes" and "averaging".
     context : Bigrams
@@ -60,7 +71,7 @@ def attack(
     prior : Prior
         How often words are used (default: in English).
     draws, queries, sizes
-        Words that are drawn; texts that are traced back; how many candidates there are.
+        Words that are drawn; texts that are traced back; how many candidates there are, each at least 4.
     stream : Stream
         Where the noise of the texts comes from (default: a secure one).
     watch : callable
@@ -78,11 +89,15 @@ def attack(
         raise ParameterError("The 'perturbers' parameter of attack must be a list of Perturber.")
     if not groups or not set(groups) <= set(GROUPS):
         raise ParameterError(f"The groups of attacks are {', '.join(GROUPS)}.")
+    if any(perturber.policy.keeps_layout for perturber in perturbers):
+        raise ParameterError(
+            "The policies of attack must not copy from the text. Hint: leave out their unsafe choices."
+        )
     draws = check_whole(draws, "draws", "attack", 50)
     queries = check_whole(queries, "queries", "attack", 2)
-    largest = max(check_whole(size, "sizes", "attack", 2) for size in sizes)
+    largest = max(check_whole(size, "sizes", "attack", FEWEST) for size in sizes)
     noise = secure_stream() if stream is None else stream
-    chosen = _usable(perturbers[0], texts, largest, noise)
+    chosen = [] if texts is None else _usable(perturbers[0], texts, largest, noise)
     attacks: list[Attack] = []
     for number, perturber in enumerate(perturbers):
         watch(number, len(perturbers))
@@ -95,10 +110,8 @@ def attack(
     if not attacks:
         raise ParameterError(
             f"None of the attacks is possible: {', '.join(groups)}. Hint: {', '.join(TEXT_GROUPS)} need "
-            "texts, and context a model of public text and a mechanism with a channel."
+            "texts, and context a model of public text, a mechanism with a channel, and no bag."
         )
-    last = perturbers[-1].mechanism
-    easiest = easiest_words(last, default_prior(last.embedding) if prior is None else prior)
     settings = {
         "settings": [perturber.mechanism.setting() for perturber in perturbers],
         "draws": draws,
@@ -106,7 +119,8 @@ def attack(
         "queries": min(queries, len(chosen)),
         "groups": list(groups),
     }
-    return Attacks(settings, tuple(attacks), easiest if "words" in groups else (), is_private=bool(chosen))
+    easiest = _easiest(perturbers[-1].mechanism, prior) if "words" in groups else ()
+    return Attacks(settings, tuple(attacks), easiest, is_private=bool(chosen))
 
 
 def _usable(perturber: Perturber, texts: Iterable[str], most: int, stream: Stream) -> list[str]:
@@ -116,9 +130,18 @@ def _usable(perturber: Perturber, texts: Iterable[str], most: int, stream: Strea
     """
     sample = sample_texts(perturber, texts, most, stream)
     chosen = [sample[number] for number in stream.permutation(len(sample))]
-    if chosen and len(chosen) < _FEWEST:
-        raise FormatError(f"Attacks need at least {_FEWEST} texts that contain words. Hint: more texts.")
+    if not chosen:
+        raise FormatError(
+            "The column of texts has no words. Hint: choose another one, or leave the texts out to attack "
+            "public words."
+        )
+    if len(chosen) < FEWEST:
+        raise FormatError(f"Attacks need at least {FEWEST} texts that contain words. Hint: more texts.")
     return chosen
+
+
+def _easiest(mechanism: Mechanism, prior: Prior | None) -> tuple[EasyWord, ...]:
+    return easiest_words(mechanism, default_prior(mechanism.embedding) if prior is None else prior)
 
 
 def _on_words(perturber: Perturber, prior: Prior, groups: Sequence[str], draws: int) -> list[Attack]:
@@ -141,8 +164,9 @@ def _on_texts(
     stream: Stream,
 ) -> list[Attack]:
     attacks: list[Attack] = []
-    if "context" in groups and context is not None:
-        words = [perturber.tokenizer.ids(text) for text in texts[:_CONTEXT_TEXTS]]
+    policy = perturber.policy
+    if "context" in groups and context is not None and not policy.bag:  # a bag hides what follows what
+        words = [remaining_ids(perturber.tokenizer.ids(text), policy) for text in texts[:_CONTEXT_TEXTS]]
         attacks += context_attacks(perturber.mechanism, context, words, prior)
     if "linkage" in groups:
         attacks += linkage_attacks(perturber, texts, queries=queries, sizes=sizes, stream=stream)

@@ -10,6 +10,7 @@ Beside them: the length alone, and guessing.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from wordveil.intervals import chernoff_share
 from wordveil.mechanisms import Channel, Mechanism
 from wordveil.perturber import Perturber
 from wordveil.policy import UNKNOWN
+from wordveil.private_report import PrivateReport
 from wordveil.randomness import Stream
 
 __all__ = ["Observed", "by_channel", "linkage_attacks", "observe", "ranked", "tfidf_scores"]
@@ -37,11 +39,13 @@ Ids = NDArray[np.int64]
 
 
 class Observed(NamedTuple):
-    """The originals as the policy leaves them, and what attackers see of the first of them.
+    """The originals, complete and as the policy leaves them, and what attackers see of the first of them.
 
-    `words` are the originals without padding.
+    `words` are what the attackers know of an original, without padding. `originals` are padded or cut, place
+    by place as in the output, except for a bag: it has no places, and keeps a random choice.
     """
 
+    complete: list[list[int]]
     words: list[list[int]]
     originals: list[Ids]
     lengths: Ids
@@ -51,20 +55,23 @@ class Observed(NamedTuple):
 
 
 def observe(perturber: Perturber, texts: Sequence[str], queries: int, stream: Stream) -> Observed:
-    """Perturb the first `queries` of the texts, each at the place of its original."""
+    """Perturb the first `queries` of the texts as a release would, each at the place of its original."""
     policy, tokenizer = perturber.policy, perturber.tokenizer
-    words = [remaining_ids(tokenizer.ids(text), policy) for text in texts]
+    complete = [tokenizer.ids(text) for text in texts]
+    words = [remaining_ids(ids, policy) for ids in complete]
     originals = [np.array(policy.fitted(ids, UNKNOWN), dtype=np.int64) for ids in words]
     lengths = np.array([len(ids) for ids in originals])
-    flat = np.concatenate(originals[:queries])
+    counts = PrivateReport()
+    sized = [policy.resized(ids, UNKNOWN, counts, stream) for ids in words[:queries]]
+    flat = np.array(list(chain.from_iterable(sized)), dtype=np.int64)
     channel = perturber.mechanism.valid_channel()
     parts = np.cumsum(lengths[:queries])[:-1]
     if channel is None or policy.bag:
         flat_answers = perturber.mechanism.perturb_ids(flat, stream=stream)
-        return Observed(words, originals, lengths, queries, None, np.split(flat_answers, parts))
+        return Observed(complete, words, originals, lengths, queries, None, np.split(flat_answers, parts))
     seen = channel.observe(flat, stream)
     answers = np.split(channel.answers(seen), parts)
-    return Observed(words, originals, lengths, queries, np.split(seen, parts), answers)
+    return Observed(complete, words, originals, lengths, queries, np.split(seen, parts), answers)
 
 
 def linkage_attacks(

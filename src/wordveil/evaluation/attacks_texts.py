@@ -28,14 +28,15 @@ def attribute_attacks(
 
     One attacker looks whether an answer is a watched word; the other adds up the posteriors of the watched
     words, and says yes where one of them is likelier than not in the text. The null of the precision is the
-    share of texts that have one; that of the recall is the share of texts that the attacker says yes to.
+    share of texts that have one; that of the recall is the share of texts that the attacker says yes to. A
+    word that the policy cuts off is still in the text.
     """
     embedding = perturber.mechanism.embedding
     ids = embedding.ids_of(list(watched or WATCHED_WORDS))
     observed = observe(perturber, texts, len(texts), stream)
     is_watched = np.zeros(len(embedding) + 1, dtype=bool)
     is_watched[ids[ids >= 0]] = True
-    truth = np.array([bool(is_watched[words].any()) for words in observed.originals])
+    truth = np.array([bool(is_watched[words].any()) for words in observed.complete])
     by_answers = np.array([bool(is_watched[words].any()) for words in observed.answers])
     setting = perturber.mechanism.setting() | {"pad_to": perturber.policy.pad_to}
     attacks = _precision_and_recall("answers", by_answers, truth, setting)

@@ -7,7 +7,7 @@ import numpy as np
 
 from wordveil.report.charts import Chart
 
-__all__ = ["is_log", "set_ticks", "x_values"]
+__all__ = ["is_log", "set_scale", "set_ticks", "x_values"]
 
 _TICK_GAP: Final = 20.0  # points between the middles of two tick labels
 _LETTER, _TICK_SPACE = 5.8, 5.0  # points: the mean width of a letter, and between two labels
@@ -37,19 +37,25 @@ def is_log(values: Sequence[float]) -> bool:
     return bool(np.diff(logs).min() / np.ptp(logs) > np.diff(x).min() / np.ptp(x))
 
 
+def _are_chosen(values: Sequence[float]) -> bool:
+    return len(values) <= _MAX_TICKS and all(len(f"{value:g}") <= _MAX_DIGITS for value in values)
+
+
+def set_scale(axes: Sequence[Any], chart: Chart) -> None:
+    """Make the x axis, which all panels share, logarithmic where that separates the values better."""
+    values = x_values(chart)
+    if chart.scale == "log" or (not chart.scale and _are_chosen(values) and is_log(values)):
+        axes[0].set_xscale("log")
+
+
 def set_ticks(figure: Any, axes: Sequence[Any], chart: Chart) -> None:
     """Mark every x that was chosen, such as an ε; label as many as there is room for, always both ends."""
     values = x_values(chart)
-    if chart.scale:
-        if chart.scale == "log":
-            axes[0].set_xscale("log")  # shared by all panels
-            figure.draw_without_rendering()
-            _set_log_ticks(axes)
-        return
-    if len(values) > _MAX_TICKS or any(len(f"{value:g}") > _MAX_DIGITS for value in values):
+    if chart.scale == "log":
+        figure.draw_without_rendering()
+        _set_log_ticks(axes)
+    if chart.scale or not _are_chosen(values):
         return  # measured, not chosen: matplotlib's ticks are easier to read
-    if is_log(values):
-        axes[0].set_xscale("log")
     figure.draw_without_rendering()
     places = [axes[0].transData.transform((value, axes[0].get_ylim()[0]))[0] for value in values]
     kept = [0]

@@ -75,7 +75,7 @@ class Chart:
     caption : str
         What it shows and how to read it.
     panels : tuple of Panel
-        Side by side on a wide page, one above the other on a phone.
+        In two columns on a wide page, one above the other on a phone.
     xlabel, ylabel : str
         With their units.
     limits : pair of float, optional

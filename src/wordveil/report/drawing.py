@@ -2,6 +2,7 @@
 
 import html
 import io
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,8 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from wordveil.report.chart_labels import add_labels
-from wordveil.report.chart_ticks import is_log, set_ticks, x_values
+from wordveil.report.chart_labels import LETTER, add_labels, wrapped
+from wordveil.report.chart_ticks import set_scale, set_ticks, x_values
 from wordveil.report.chart_words import describe
 from wordveil.report.charts import Chart, Cloud, Line, Panel
 from wordveil.report.colours import GREY, GRID, INK, PAPER, LineStyle, dark_style, line_style
@@ -21,6 +22,7 @@ __all__ = ["chart_png", "chart_svg", "draw_chart", "svg_of"]
 # A page shows a wide figure at up to 960 pixels, and a phone a narrow one at about 350: at these widths in
 # points, ten-point letters are then 12 pixels high or more.
 _WIDE, _NARROW = 760.0, 285.0
+_COLUMNS: Final = 2  # of a wide figure: with the labels beside them, more panels would be too narrow
 _PANEL_HEIGHT: Final = 220.0  # points
 _AROUND: Final = 48.0  # points above and below the panels: the titles and the x axis
 _POINTS: Final = 72.0  # per inch
@@ -29,7 +31,7 @@ _FONT_SIZE: Final = 10.0
 _EDGE: Final = 0.03  # of the height, beyond the possible range, so marks there are not cut off
 _DODGE: Final = 4.0  # points between lines with intervals, so their bars and caps stay apart
 _DODGED: Final = 0.8  # of the room between two x, at most, so each bar stays with its own x
-_AXIS: Final = 60.0  # points beside a panel, about: the labels at its left and at its right
+_AXIS: Final = 50.0  # points at the left of a panel, about: the labels of the y axis
 _MARGIN: Final = 0.05  # of the width, beside the first and the last x
 _RING: Final = 11.0  # points: around a mark, without touching it
 _DOT: Final = 1e-3  # of the width: the length of a dot, which SVG draws as a round stroke
@@ -38,36 +40,48 @@ _DOT: Final = 1e-3  # of the width: the length of a dot, which SVG draws as a ro
 def draw_chart(chart: Chart, *, narrow: bool = False) -> Any:
     """Return a chart as a matplotlib figure: panels share both axes, and nothing covers a line.
 
-    Baselines are labelled at the right of each panel. So are the lines, if their ends are far enough apart;
-    otherwise a legend stands above the panels.
+    Panels stand in one column if narrow, else in up to two. Baselines are labelled at the right of each
+    panel. So are the lines, if their ends are far enough apart; otherwise a legend stands above the panels.
     """
     count = len(chart.panels)
-    rows, columns = (count, 1) if narrow else (1, count)
+    columns = 1 if narrow else min(count, _COLUMNS)
+    rows = math.ceil(count / columns)
     size = (
         _NARROW if narrow else _WIDE,
         _AROUND + rows * (_PANEL_HEIGHT if rows == 1 else 0.8 * _PANEL_HEIGHT),
     )
+    width = size[0] / columns
     with _drawing_style():
         figure = figure_class()(
             figsize=(size[0] / _POINTS, size[1] / _POINTS), dpi=_POINTS, layout="constrained", facecolor=PAPER
         )
-        axes = [*np.atleast_1d(figure.subplots(rows, columns, sharex=True, sharey=True)).ravel()]
-        limits, styles = _y_limits(chart), _line_styles(chart)
-        width = size[0] / columns - _AXIS
-        for panel_axes, panel in zip(axes, chart.panels, strict=True):
-            moves = _dodges(chart, panel, width)
-            # Room for what is moved aside, beside matplotlib's own margin.
-            panel_axes.margins(x=_MARGIN + max(moves.values(), default=0.0) / width)
-            _draw_panel(panel_axes, chart, panel, styles, moves)
-            panel_axes.set_ylim(limits)
-        for panel_axes in axes if not narrow else axes[-1:]:
-            panel_axes.set_xlabel(chart.xlabel)
-        for panel_axes in axes[:1] if not narrow else axes:
-            panel_axes.set_ylabel(chart.ylabel)
-        set_ticks(figure, axes, chart)
+        axes = _add_axes(figure, chart, rows, columns)
+        styles = _line_styles(chart)
+        drawn = [
+            _draw_panel(panel_axes, chart, panel, styles, width)
+            for panel_axes, panel in zip(axes, chart.panels, strict=True)
+        ]
+        axes[0].set_ylim(_y_limits(chart))
+        set_scale(axes, chart)
         colours = {name: style.colour for name, style in styles.items()}
-        add_labels(figure, axes, chart, colours)
+        add_labels(figure, axes, chart, colours, width)
+        _place_lines(figure, axes, chart, drawn)
+        set_ticks(figure, axes, chart)
     return figure
+
+
+def _add_axes(figure: Any, chart: Chart, rows: int, columns: int) -> list[Any]:
+    """Return axes for all panels, row by row; those at the left and at the bottom of a column have labels."""
+    axes: list[Any] = []
+    for number in range(count := len(chart.panels)):
+        shared = {"sharex": axes[0], "sharey": axes[0]} if axes else {}
+        panel_axes = figure.add_subplot(rows, columns, number + 1, **shared)
+        is_left, is_bottom = number % columns == 0, number + columns >= count
+        panel_axes.tick_params(labelleft=is_left, labelbottom=is_bottom)
+        panel_axes.set_xlabel(chart.xlabel if is_bottom else "")
+        panel_axes.set_ylabel(chart.ylabel if is_left else "")
+        axes.append(panel_axes)
+    return axes
 
 
 def chart_svg(chart: Chart, *, narrow: bool = False) -> str:
@@ -152,10 +166,10 @@ def _line_styles(chart: Chart) -> dict[str, LineStyle]:
 
 
 def _draw_panel(
-    axes: Any, chart: Chart, panel: Panel, styles: dict[str, LineStyle], moves: dict[str, float]
-) -> None:
-    from matplotlib.transforms import ScaledTranslation
-
+    axes: Any, chart: Chart, panel: Panel, styles: dict[str, LineStyle], width: float
+) -> dict[str, list[Any]]:
+    """Draw a panel in a column of that width; return what was drawn for each line."""
+    artists: dict[str, list[Any]] = {}
     for level in panel.levels:
         axes.axhline(level.value, color=GREY, linewidth=1, linestyle=(0, (4, 2)), zorder=1.5)
     for cloud in panel.clouds:
@@ -166,20 +180,18 @@ def _draw_panel(
         style |= {"marker": mark, "markersize": 4, "markerfacecolor": colour if is_filled else PAPER}
         style["linestyle"] = dash if len(line.x) > 1 else "none"
         bars = {"yerr": _bars(chart, line), "xerr": _x_bars(line), "capsize": 2, "elinewidth": 1}
-        drawn = axes.errorbar(line.x, line.y, label=line.name, **bars, **style).get_children()
+        drawn = [*axes.errorbar(line.x, line.y, label=line.name, **bars, **style).get_children()]
         if any(line.marked or ()):
             points = [
                 (a, b) for a, b, marked in zip(line.x, line.y, line.marked or (), strict=True) if marked
             ]
             ring = {"markerfacecolor": "none", "markeredgecolor": colour, "markeredgewidth": 1.2}
             drawn += axes.plot(*zip(*points, strict=True), "o", markersize=_RING, label="_", **ring)
-        if moves[line.name]:  # afterwards, so the limits of the axes are those of the numbers
-            move = ScaledTranslation(moves[line.name] / _POINTS, 0.0, axes.figure.dpi_scale_trans)
-            for artist in drawn:
-                artist.set_transform(axes.transData + move)
-    axes.set_title(panel.title, loc="left")
+        artists[line.name] = drawn
+    axes.set_title(wrapped(panel.title, (width - _AXIS) / LETTER), loc="left")
     axes.grid(color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
+    return artists
 
 
 def _draw_cloud(axes: Any, cloud: Cloud, colour: str) -> None:
@@ -214,17 +226,45 @@ def _x_bars(line: Line) -> Any:
     return [left, [max(0.0, high - x) for x, high in zip(line.x, line.x_high, strict=True)]]
 
 
-def _dodges(chart: Chart, panel: Panel, width: float) -> dict[str, float]:
+def _place_lines(figure: Any, axes: list[Any], chart: Chart, drawn: list[dict[str, list[Any]]]) -> None:
+    """Move lines that share their x aside, and give the x axis room for that, now that widths are known."""
+    from matplotlib.transforms import ScaledTranslation
+
+    figure.draw_without_rendering()
+    width = min(panel_axes.bbox.width for panel_axes in axes)
+    is_logarithmic = axes[0].get_xscale() == "log"
+    furthest = 0.0
+    for panel_axes, panel, artists in zip(axes, chart.panels, drawn, strict=True):
+        moves = _dodges(panel, x_values(chart), width, is_logarithmic=is_logarithmic)
+        furthest = max(furthest, *moves.values(), 0.0)
+        for name, points in moves.items():
+            if points:
+                move = ScaledTranslation(points / _POINTS, 0.0, figure.dpi_scale_trans)
+                for artist in artists[name]:
+                    artist.set_transform(panel_axes.transData + move)
+    ends = [end for panel_axes in axes for end in panel_axes.dataLim.intervalx if np.isfinite(end)]
+    low, high = min(ends, default=0.0), max(ends, default=0.0)
+    if low == high:
+        return  # one x, which matplotlib places in the middle
+    if is_logarithmic:
+        low, high = math.log10(low), math.log10(high)
+    margin = _MARGIN * width + furthest
+    room = (high - low) * margin / (width - 2.0 * margin)
+    limits = low - room, high + room
+    axes[0].set_xlim([10.0**end for end in limits] if is_logarithmic else limits)
+
+
+def _dodges(panel: Panel, ticks: list[float], width: float, *, is_logarithmic: bool) -> dict[str, float]:
     """Return how many points each line is moved aside, if lines have intervals and share their x.
 
     The bars of one x stay together: with many lines or near x, they are moved less.
     """
-    names, ticks = [line.name for line in panel.lines], x_values(chart)
+    names = [line.name for line in panel.lines]
     shares_x = len({*panel.x_values}) < len(panel.x_values)
     if not shares_x or not any(line.low for line in panel.lines):
         return dict.fromkeys(names, 0.0)
-    is_logarithmic = is_log(ticks) if not chart.scale else chart.scale == "log"
     places = np.log(ticks) if is_logarithmic else np.array(ticks)
-    gap = width * np.diff(places).min() / np.ptp(places) if len(places) > 1 else width
+    room = max(width / 2.0, (1.0 - 2.0 * _MARGIN) * width - _DODGE * (len(names) - 1))
+    gap = room * np.diff(places).min() / np.ptp(places) if len(places) > 1 else room
     step = min(_DODGE, _DODGED * gap / len(names))
     return {name: float(step * (number - (len(names) - 1) / 2)) for number, name in enumerate(names)}

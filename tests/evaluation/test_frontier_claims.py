@@ -166,7 +166,10 @@ def test_settings_without_a_guarantee_are_named_apart() -> None:
     """CusText is best near S = 30%, with an exponent of ∞: the summary and the figure against ε leave it out."""
     result = load_result(EXPERIMENTS / "mechanisms-sms.json")
     report = wv.make_report(result)
-    assert "Custext is not among those named here" in report.summary[0]
+    assert (
+        "words that an attacker guesses; custext is not among those named here, since nothing"
+        in report.summary[0]
+    )
     assert "custext" not in report.summary[1]
     assert "S = 30." in report.summary[1]
     by_epsilon = {chart.name: chart for chart in report.charts if chart.xlabel == "ε"}

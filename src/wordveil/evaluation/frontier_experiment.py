@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from wordveil.embedding import Embedding
+from wordveil.embedding import Embedding, load_parent
 from wordveil.errors import ParameterError, check_whole, sealed
 from wordveil.evaluation.classifiers import Classifier, check_classifier, classifier_name
 from wordveil.evaluation.datasets import LabelledTexts, as_labelled
@@ -172,7 +172,8 @@ class _FrontierRun:
         done, total = len(self.curves), len(self.curves) + len(points) * len(self.probes)
         for curve, epsilon in points:
             mechanism = curve.at(epsilon)
-            row = setting_row(curve, epsilon)
+            parent = load_parent(curve.space.embedding).fingerprint
+            row = setting_row(curve, epsilon) | {"parent": parent[:16]}
             for probe in self.probes:
                 row |= self.measurer.measure(probe, mechanism, self.effort)
                 done += 1

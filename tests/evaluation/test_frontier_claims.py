@@ -214,6 +214,14 @@ def test_baselines_stand_in_the_tables_of_accuracy(small: wv.Embedding) -> None:
     assert cells["a random answer"]["linked"] == f"{100 * row['linkage_by_length']:.1f}%"
 
 
+@pytest.mark.parametrize(("lams", "said"), [([0.0], False), ([0.0, 0.5], True)])
+def test_the_summary_says_what_lam_is_good_for(small: wv.Embedding, lams: list[float], said: bool) -> None:
+    report = wv.make_report(small_frontier(small, lams=lams, answers=["nearest"], epsilons=[2.0]))
+    sentence = "fewer words stay as they are than with λ = 0, above all words in sparse regions"
+    assert (sentence in report.summary[2]) == said
+    assert ("above all words in sparse regions" in report.text("html")) == said
+
+
 def test_settings_without_a_guarantee_are_named_apart() -> None:
     """CusText is best near S = 30%, with an exponent of ∞: the summary and the figure against ε leave it out."""
     result = load_result(EXPERIMENTS / "mechanisms-sms.json")

@@ -1,6 +1,7 @@
 """The block list: what is on it, what it blocks in a vocabulary, and who declared it public."""
 
 import pickle
+import unicodedata
 import warnings
 from collections.abc import Callable
 from importlib.resources import files
@@ -17,6 +18,12 @@ EVERYDAY = """
     hell bloody cracker crackers screw frog hooker balls nuts butt breast sex sexual porn rape penis vagina anus semen
     gay lesbian queer jewish muslim gypsy black white asian indian mexican oriental cocktail peacock dickens scrap
     assassin class passion scunthorpe analysis therapist moron idiot stupid ho hoe nip slope spook tit puss
+    damning damnable craps cocked pricked prickly poofy booby spicy tardy
+"""
+
+# Words of the default vocabulary that look like a word of the list with an ending.
+OTHER_WORDS = """
+    assess assessed assessing cocky cumin cummings darker darkest darks dicky honks shatter spices whites
 """
 
 
@@ -40,6 +47,36 @@ def test_it_has_the_usual_words_and_their_forms(glove: wv.Embedding) -> None:
     assert missed == []
 
 
+def test_it_has_the_inflections_in_the_default_vocabulary(glove: wv.Embedding) -> None:
+    """Every word of the vocabulary that is a word of the list with an ending is on it, or an everyday word."""
+    endings = [
+        "s",
+        "es",
+        "d",
+        "ed",
+        "er",
+        "ers",
+        "in",
+        "ing",
+        "ings",
+        "y",
+        "ier",
+        "iest",
+        "able",
+        "est",
+        "edest",
+    ]
+    blocked = wv.BlockList.english().words
+    forms = {
+        stem + ending
+        for word in blocked
+        for stem in (word, word + word[-1], word[:-1] if word[-1] in "ey" else word)
+        for ending in endings
+    }
+    assert {"damned", "damnedest", "crippled"} <= blocked
+    assert forms & set(glove.words) - blocked <= {*EVERYDAY.split(), *OTHER_WORDS.split()}
+
+
 def test_it_has_no_everyday_word() -> None:
     assert not wv.BlockList.english().words & {*EVERYDAY.split(), *WATCHED_WORDS}
 
@@ -51,6 +88,18 @@ def test_words_are_compared_without_regard_to_case_and_width() -> None:
     with pytest.raises(wv.ParameterError, match="leaves no word of the vocabulary"):
         blocked.mask(emb)
     assert blocked.changed(allow=["Ale"], public=True).mask(emb).tolist() == [True, False, True, True]
+
+
+@pytest.mark.parametrize("word", ["Ｇin", "cafe\N{COMBINING ACUTE ACCENT}", "CAFÉ", "ﬁZZ", "Straße"])
+def test_words_of_a_vocabulary_are_folded_like_the_list(word: str) -> None:
+    """Wide, decomposed and mixed-case words: none is answered, whichever way it is written in the list."""
+    emb = wv.Embedding(["tea", word], np.eye(2) * 9, public=True)
+    for form in ("NFC", "NFD", "NFKC", "NFKD"):
+        for written in (word, word.upper(), word.casefold()):
+            blocked = wv.BlockList([unicodedata.normalize(form, written)], public=True)
+            assert blocked.mask(emb).tolist() == [False, True]
+    answers = wv.Laplace(emb, epsilon=1e6).blocking(blocked).perturb_ids(np.array([1] * 20))
+    assert answers.tolist() == [0] * 20
 
 
 def test_fingerprints() -> None:

@@ -35,7 +35,7 @@ _masks: Final = PerEmbedding[NDArray[np.bool_]](most=4)
 
 @dataclass(frozen=True, init=False, repr=False)
 class BlockList:
-    """Words that are never answered, compared without regard to case.
+    """Words that are never answered, compared without regard to case, width and encoding of accents.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class BlockList:
     Attributes
     ----------
     words : frozenset of str
-        The words, case-folded.
+        The words, in NFKC and case-folded.
     declared_public : bool
         Whether somebody has made that declaration.
 
@@ -105,7 +105,7 @@ class BlockList:
         Examples
         --------
         >>> BlockList.english().changed(block=["heck"], allow=["damn"], public=True)
-        BlockList(329 words)
+        BlockList(334 words)
         """
         words = (self.words | _folded(block)) - _folded(allow)
         return BlockList(words, public=public and self.declared_public)
@@ -121,7 +121,7 @@ class BlockList:
         return _masks.get(embedding, self.fingerprint, lambda: self._mask(embedding.words))
 
     def _mask(self, vocabulary: Iterable[str]) -> NDArray[np.bool_]:
-        is_blocked = np.array([word.casefold() in self.words for word in vocabulary])
+        is_blocked = np.array([_fold(word) in self.words for word in vocabulary])
         if is_blocked.all():
             raise ParameterError("The block list leaves no word of the vocabulary. Hint: use a shorter list.")
         return locked(is_blocked)
@@ -137,8 +137,14 @@ def _folded(words: Iterable[str]) -> frozenset[str]:
                 f"Word {number} (counted from 0) of a block list must be a str. "
                 f"Got {named_type(word)} instead."
             )
-        checked.add(unicodedata.normalize("NFKC", word).strip().casefold())
+        checked.add(_fold(word))
     return frozenset(checked - {""})
+
+
+def _fold(word: str) -> str:
+    """Return how a word is compared: without regard to case, width, and how its accents are encoded."""
+    folded = unicodedata.normalize("NFKC", word).casefold()
+    return unicodedata.normalize("NFKC", folded).strip()  # folding can take letters and accents apart
 
 
 def _restored(words: list[str], declared_public: bool) -> BlockList:

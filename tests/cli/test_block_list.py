@@ -165,3 +165,67 @@ def test_a_manifest_with_a_list_is_explained(
     assert "and a block list" in " ".join(capsys.readouterr().out.split())
     assert main(["explain", "--manifest", f"{target}.manifest.json", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["recomputed"] == {"promise": True, "best_guess": True}
+
+
+@pytest.mark.parametrize("command", ["frontier", "privacy", "utility"])
+def test_measurements_use_a_list_if_asked(
+    command: str, vectors: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By name or by file; the list is in the rows, in the settings and in the keys of what is kept."""
+    known = wv.load_embedding(vectors)
+    blocked = known.words[0]
+    (folder / "blocked.txt").write_text(f"{blocked}\n")
+    (folder / "texts.csv").write_text(
+        "message,label\n" + f"{' '.join(known.words)},ham\n{known.words[1]},spam\n" * 12
+    )
+    arguments = {
+        "frontier": ["frontier", "--lams", "0", "--answers", "nearest", "--draws", "60", "--word-draws", "4"],
+        "privacy": ["experiment", "privacy", "--lams", "0", "--draws", "40"],
+        "utility": ["experiment", "utility", "texts.csv", "--text", "message", "--label", "label", "--lams", "0",
+                    "--repetitions", "2"],
+    }[command]  # fmt: skip
+    own = wv.BlockList([blocked], public=True)
+    lists = {
+        (): None,
+        ("--block-list",): ENGLISH,
+        ("--block-words", "blocked.txt", "--block-list-is-public"): own,
+        ("--block-list", "--block-words", "blocked.txt", "--block-list-is-public"): ENGLISH.changed(
+            block=[blocked], public=True
+        ),
+    }
+    results = {}
+    for options, expected in lists.items():
+        assert main([*arguments, "--embedding", vectors, "--epsilons", "50", *options, "--json"]) == 0
+        results[options] = json.loads(capsys.readouterr().out)
+        settings, rows = results[options]["settings"], results[options]["rows"]
+        fingerprint = None if expected is None else expected.fingerprint[:16]
+        assert settings.get("block_list") == fingerprint
+        measured = [row for row in rows if row["mechanism"] is not None]
+        assert all(
+            (f"block_list={fingerprint}" in row["options"]) == (expected is not None) for row in measured
+        )
+    none, _, file, both = (json.dumps([
+        {name: value for name, value in row.items() if name != "options"} for row in result["rows"]
+    ]) for result in results.values())  # fmt: skip
+    assert file == both  # the small vocabulary has no word of the English list
+    if command != "utility":  # the classifier learns the same
+        assert none != file  # and none of them is the other's kept measurement
+
+
+def test_a_measured_list_is_declared_public(
+    vectors: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "blocked.txt").write_text("tea\n")
+    arguments = ["frontier", "--embedding", vectors, "--lams", "0", "--answers", "nearest", "--epsilons", "50",
+                 "--draws", "60", "--word-draws", "4"]  # fmt: skip
+    assert main([*arguments, "--block-words", "blocked.txt"]) == 0
+    assert "Nobody has declared that this block list is public" in capsys.readouterr().err
+    assert main([*arguments, "--block-list-is-public"]) == 2
+
+
+def test_a_frontier_refuses_what_is_no_list() -> None:
+    emb = wv.Embedding(["tea", "ale"], [[0.0], [1.0]], public=True)
+    with pytest.raises(
+        wv.ParameterError, match="'blocked' parameter of frontier must be a BlockList or None"
+    ):
+        wv.evaluation.frontier(emb, blocked=["tea"])  # type: ignore[arg-type]  # the mistake

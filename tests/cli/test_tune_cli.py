@@ -20,7 +20,7 @@ COMMAND = ["tune", "--lams", "0", "--answers", "nearest", "--draws", "200"]
     ("limits", "shown"),
     [
         (["--max-attack", "0.2", "--min-closeness", "0.9"], "was asked for"),
-        (["--max-attack", "0.000001"], "; at most 0.0001% was asked for"),
+        (["--max-unchanged", "0.000001"], "; at most 0.0001% was asked for"),
     ],
 )
 @pytest.mark.parametrize("form", [[], ["--json"]])
@@ -45,6 +45,19 @@ def test_a_setting_beyond_the_limits_is_not_saved(
             assert not json.loads(captured.out)["is_met"]
     assert not (folder / "new.toml").exists()
     assert (folder / "old.toml").read_text() == "epsilon = 1\n"
+
+
+def test_an_impossible_limit_is_one_line_at_once(
+    vectors: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*COMMAND, "--max-attack", "0.000001", "--embedding", vectors, "--save", "new.toml"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(
+        "wordveil: No setting satisfies --max-attack 1e-06: guessing alone names the word"
+    )
+    assert captured.err.count("\n") == 1
+    assert not (folder / "new.toml").exists()
 
 
 def test_an_unsafe_option_is_never_written_for_perturb(

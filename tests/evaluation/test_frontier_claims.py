@@ -125,6 +125,58 @@ def test_the_best_of_many_needs_more_evidence() -> None:
     assert "the best of 10 pairs (Bonferroni)" in verdict.evidence
 
 
+def claims_about(name: str, rows: list[dict[str, Any]]) -> list[str]:
+    return [verdict.claim for verdict in frontier_claims(rows, 0.3) if verdict.name == name]
+
+
+def test_fewer_dimensions_are_compared_with_all_only_if_these_were_measured() -> None:
+    few = [*line(0.6, space="5 axes", dims=5), *line(0.5)]
+    assert claims_about("few_dims_closer", few) == []
+    rows = [*few, *line(0.4, space="all 300 dims", dims=300)]
+    verdict = frontier_claims(rows, 0.3)[0]
+    assert verdict.claim == "fewer dimensions are closer than all 300 at equal S (λ = 0, nearest answer)"
+    assert "5 axes has 0.600 ± 0.020, all 300 dims has 0.400 ± 0.020" in verdict.evidence
+
+
+def test_different_vectors_are_not_compared_with_each_other() -> None:
+    """Equal numbers of dimensions do not hide each other either, and a claim says which vectors it is about."""
+    small = [line(0.4, vectors="a", parent="1", space="all 100 dims", dims=100),
+             line(0.6, vectors="a[10]", parent="1")]  # fmt: skip
+    large = [line(0.5, vectors="b", parent="2", space="all 300 dims", dims=300),
+             line(0.45, vectors="b[10]", parent="2")]  # fmt: skip
+    for parts in ([*small, *large], [*large, *small]):
+        rows = [row for part in parts for row in part]
+        verdicts = {verdict.claim: verdict for verdict in frontier_claims(rows, 0.3)}
+        first = verdicts["fewer dimensions are closer than all 100 at equal S (λ = 0, nearest answer), a"]
+        second = verdicts["fewer dimensions are closer than all 300 at equal S (λ = 0, nearest answer), b"]
+        assert (first.outcome, second.outcome) == ("holds", "does not hold")
+    assert claims_about("few_dims_closer", [*small[0], *large[0]]) == []
+
+
+def test_different_vectors_without_a_name_are_not_compared() -> None:
+    rows = [*line(0.4, vectors="", parent="1", space="all 10 dims"), *line(0.9, vectors="", parent="2", lam=1.0,
+            space="all 10 dims"), *line(0.6, vectors="unnamed[5]", parent="3", space="5 axes", dims=5)]  # fmt: skip
+    assert frontier_claims(rows, 0.3) == []
+
+
+def test_a_map_is_compared_with_axes_of_its_own_vectors() -> None:
+    rows = [
+        *line(0.6, vectors="m", parent="1", space="map m"), *line(0.5, vectors="a[10]", parent="1"),
+        *line(0.9, vectors="b[10]", parent="2"),
+    ]  # fmt: skip
+    (verdict,) = frontier_claims(rows, 0.3)
+    assert verdict.outcome == "holds"
+    assert verdict.claim.endswith("(nearest answer), a")
+    assert claims_about("map_closer", [row for row in rows if row["vectors"] != "a[10]"]) == []
+
+
+def test_rows_say_which_vectors_a_space_was_made_from(small: wv.Embedding) -> None:
+    spaces = [small, small.project(2)]
+    options: dict[str, Any] = {"lams": [0.0], "answers": ["nearest"], "epsilons": [2.0]}
+    rows = wv.evaluation.frontier(spaces, **options, draws=20, word_draws=2, cache=False).rows()
+    assert {row["parent"] for row in rows} == {small.fingerprint[:16]}
+
+
 def test_lines_of_every_mechanism_and_lam_have_names_of_their_own(small: wv.Embedding) -> None:
     result = small_frontier(
         small,
@@ -162,11 +214,22 @@ def test_baselines_stand_in_the_tables_of_accuracy(small: wv.Embedding) -> None:
     assert cells["a random answer"]["linked"] == f"{100 * row['linkage_by_length']:.1f}%"
 
 
+@pytest.mark.parametrize(("lams", "said"), [([0.0], False), ([0.0, 0.5], True)])
+def test_the_summary_says_what_lam_is_good_for(small: wv.Embedding, lams: list[float], said: bool) -> None:
+    report = wv.make_report(small_frontier(small, lams=lams, answers=["nearest"], epsilons=[2.0]))
+    sentence = "fewer words stay as they are than with λ = 0, above all words in sparse regions"
+    assert (sentence in report.summary[2]) == said
+    assert ("above all words in sparse regions" in report.text("html")) == said
+
+
 def test_settings_without_a_guarantee_are_named_apart() -> None:
     """CusText is best near S = 30%, with an exponent of ∞: the summary and the figure against ε leave it out."""
     result = load_result(EXPERIMENTS / "mechanisms-sms.json")
     report = wv.make_report(result)
-    assert "Custext is not among those named here" in report.summary[0]
+    assert (
+        "words that an attacker guesses; custext is not among those named here, since nothing"
+        in report.summary[0]
+    )
     assert "custext" not in report.summary[1]
     assert "S = 30." in report.summary[1]
     by_epsilon = {chart.name: chart for chart in report.charts if chart.xlabel == "ε"}

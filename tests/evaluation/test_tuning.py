@@ -54,6 +54,18 @@ def test_the_limit_holds_on_other_draws_and_is_used_up(small: wv.Embedding) -> N
     assert result_from_dict(json.loads(json.dumps(result.to_dict()))) == result
 
 
+def test_a_limit_below_what_guessing_alone_reaches_is_an_error(
+    small: wv.Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once: nothing is measured."""
+    alone = wv.Prior.by_rank(small).guess
+    monkeypatch.setattr("wordveil.evaluation.tuning.Search.run", None)
+    for limit in (0.001, alone):
+        with pytest.raises(wv.ParameterError, match="guessing alone names the word in") as error:
+            tuned(small, max_attack=limit, prior=wv.Prior.by_rank)
+        assert f"{100 * alone:.1f}%" in str(error.value)
+
+
 def test_the_unfavourable_end_decides(small: wv.Embedding, monkeypatch: pytest.MonkeyPatch) -> None:
     """Judged by its middle, the setting would have more of what is limited: the test can fail."""
     honest = tuned(small, max_attack=0.5, lams=[0.0], answers=["nearest"]).chosen
@@ -137,8 +149,11 @@ def test_nothing_in_the_picture_exceeds_a_limit(small: wv.Embedding) -> None:
     assert all(row["excess_middle"] <= 0.02 for row in within)
 
 
-def test_the_closest_one_is_judged_by_all_limits(small: wv.Embedding) -> None:
-    """Without any output S is more than 1%, and grows with ε, so that the smallest ε comes closest."""
+def test_the_closest_one_is_judged_by_all_limits(
+    small: wv.Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without any output S is more than 1%, and grows with ε: the smallest ε comes closest, if it is tried."""
+    monkeypatch.setattr("wordveil.evaluation.tuning.check_possible", lambda *_: None)
     limits = {"attack": 0.01, "exponent": 2.0}
     result = tuned(small, max_attack=0.01, max_exponent=2.0, lams=[0.0], answers=["nearest"], draws=500)
     assert not result.is_met

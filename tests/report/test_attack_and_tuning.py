@@ -6,6 +6,7 @@ from typing import Any
 from wordveil.evaluation.attacks_result import Attack, Attacks
 from wordveil.evaluation.results import FrontierResult, TuningResult
 from wordveil.intervals import Share
+from wordveil.report.drawing import draw_chart
 from wordveil.report.frontier_tables import interpolated, ranked
 from wordveil.report.report import make_report
 
@@ -68,6 +69,45 @@ def test_the_picture_shows_only_what_is_within_all_limits() -> None:
     (chart,) = make_report(replace(result, facts=rows, is_met=False, shortfall="No.")).charts
     assert not any(line.marked for line in chart.panels[0].lines)
     assert "choice" not in chart.caption
+
+
+def test_with_one_lam_the_axis_has_no_other() -> None:
+    """Matplotlib would place the axis around it: from -0.04 to 0.04 if it is 0."""
+    result = tuned(0.5)
+    rows = [row | {"lam": 0.0} for row in result.facts]
+    chosen = (result.chosen or {}) | {"lam": 0.0}
+    (chart,) = make_report(replace(result, facts=rows, chosen=chosen)).charts
+    for narrow in (False, True):
+        axes = draw_chart(chart, narrow=narrow).axes[0]
+        assert [tick.get_text() for tick in axes.get_xticklabels()] == ["0"]
+    (several,) = make_report(result).charts
+    figure = draw_chart(several)
+    figure.draw_without_rendering()
+    low, high = figure.axes[0].get_xlim()
+    ticks = [float(tick) for tick in figure.axes[0].get_xticks() if low <= tick <= high]
+    assert 0.0 <= min(ticks) < max(ticks) <= 1.0
+
+
+def test_the_label_of_every_goal_fits_beside_the_axis() -> None:
+    result = tuned(0.5)
+    for goal in ("accuracy", "closeness", "attack"):
+        values = {goal: 0.5, f"{goal}_low": 0.45, f"{goal}_high": 0.55}
+        rows = [row | values for row in result.facts]
+        problem = {**result.problem, "optimised": goal}
+        chosen = (result.chosen or {}) | {"accuracy_majority": 0.4, "accuracy_unperturbed": 0.8}
+        (chart,) = make_report(replace(result, facts=rows, chosen=chosen, problem=problem)).charts
+        for narrow in (False, True):
+            figure = draw_chart(chart, narrow=narrow)
+            figure.draw_without_rendering()
+            label = figure.axes[0].yaxis.label.get_window_extent()
+            assert label.height <= figure.axes[0].bbox.height, goal
+
+
+def test_the_note_says_whether_the_limits_are_satisfied() -> None:
+    result = tuned(0.5)
+    assert "Each at the ε where the constraints end, measured" in make_report(result).tables[1].note
+    unmet = make_report(replace(result, is_met=False, shortfall="No.")).tables[1].note
+    assert "No setting satisfies every constraint: each is at the ε that came closest, measured" in unmet
 
 
 def test_a_runner_up_that_could_be_better_by_chance_is_said_to_be() -> None:

@@ -1,4 +1,4 @@
-"""The options of `perturb` about words that are never answered."""
+"""The options about words that are never answered: those of `perturb`, and those of measurements."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +11,7 @@ from wordveil.block_list import BlockList
 from wordveil.embedding.formats.numpy_files import read_word_list
 from wordveil.errors import ParameterError, sealed
 
-__all__ = ["BlockOptions"]
+__all__ = ["BlockOptions", "MeasuredBlockOptions"]
 
 _option: Final = partial(typer.Option, rich_help_panel="Clean output")
 
@@ -59,3 +59,31 @@ class BlockOptions:
             [] if path is None else read_word_list(path) for path in (self.block_words, self.allow_words)
         )
         return built_in.changed(block=block, allow=allow, public=self.block_list_is_public)
+
+
+@dataclass(frozen=True)
+class MeasuredBlockOptions:
+    """With which block list settings are measured: with none, unless asked."""
+
+    block_list: Annotated[
+        bool, _option(help="Measure with the block list of 'wordveil perturb' (default: without one).")
+    ] = False
+    block_words: Annotated[
+        Path | None,
+        _option(metavar="FILE", help="Measure with a block list of these public words, one per line."),
+    ] = None
+    block_list_is_public: Annotated[
+        bool, _option(help="Declare that --block-words was not made from the private text.")
+    ] = False
+
+    @sealed
+    def blocked(self) -> BlockList | None:
+        """Return the list of words that are never answered; None if none was asked for."""
+        if self.block_words is None:
+            if self.block_list_is_public:
+                raise ParameterError(
+                    "--block-list-is-public is about --block-words. Hint: --block-words FILE."
+                )
+            return BlockList.english() if self.block_list else None
+        built_in = BlockList.english() if self.block_list else BlockList([], public=True)
+        return built_in.changed(block=read_word_list(self.block_words), public=self.block_list_is_public)

@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal
 
 import typer
 
+from wordveil.cli.block_options import MeasuredBlockOptions
 from wordveil.cli.console import count_progress, note
 from wordveil.cli.experiment_inputs import (
     GridOptions,
@@ -25,6 +26,7 @@ from wordveil.embedding import load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.errors import check_whole
 from wordveil.evaluation import density, privacy_sweep, utility
+from wordveil.evaluation.blocked_settings import with_block_list
 from wordveil.evaluation.classifiers import ClassifierName
 from wordveil.evaluation.sweep_cache import user_sweeps
 from wordveil.evaluation.utility_cache import user_scores
@@ -69,6 +71,7 @@ def privacy(
     context: typer.Context,
     *,
     grid_options: GridOptions,
+    clean: MeasuredBlockOptions,
     draws: Annotated[int, typer.Option(metavar="N", help="How often to draw each word.")] = 100,
     words: Annotated[
         str,
@@ -90,7 +93,7 @@ def privacy(
     """N_w and S_w over ε and λ for all words of a vocabulary: means, percentiles, and the paper's claims."""
     check_folder(out)
     search_device = chosen_device(device)
-    grid = list_settings(context, grid_options, search_device)
+    grid = with_block_list(list_settings(context, grid_options, search_device), clean.blocked())
     with resumable("drawing", user_sweeps, no_cache) as (cache, watch):
         result = privacy_sweep(
             grid,
@@ -192,6 +195,7 @@ def utility_(
         Literal["both", "private", "clean"], typer.Option(help="Which text the classifier is tested on.")
     ] = "both",
     grid_options: _FewerSettings,
+    clean: MeasuredBlockOptions,
     repetitions: Annotated[int, typer.Option(metavar="N", help="How many splits and draws.")] = 5,
     out: Out = None,
     seed: TextSeed = 0,
@@ -201,7 +205,7 @@ def utility_(
 ) -> None:
     """How well classifiers learn from private text. Prints scores, never a text."""
     check_folder(out)
-    grid = list_settings(context, grid_options, chosen_device(device))
+    grid = with_block_list(list_settings(context, grid_options, chosen_device(device)), clean.blocked())
     layout = table.layout()
     data = read_labelled(file, text, label, positive, layout, test_file=test_file, split_column=split_column)
     with resumable("training", user_scores, no_cache) as (cache, watch):

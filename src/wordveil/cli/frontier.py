@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
+from wordveil.cli.block_options import MeasuredBlockOptions
 from wordveil.cli.experiment_inputs import (
     NoCache,
     parse_numbers,
@@ -42,6 +43,7 @@ class _FrontierSpaces(SpaceOptions):
 def frontier(
     *,
     compared: _FrontierSpaces,
+    clean: MeasuredBlockOptions,
     attacks: Annotated[
         str,
         typer.Option(metavar="S,S,…", help="Draw each line through the ε at which S is about this."),
@@ -88,6 +90,7 @@ def frontier(
             word_draws=word_draws,
             seed=seed,
             device=search_device,
+            blocked=clean.blocked(),
             cache=cache,
             watch=watch,
         )

@@ -74,7 +74,7 @@ def tune(
         float | None, _goal(metavar="E", help="ε·d to the ten words nearest in meaning, at the median.")
     ] = None,
     min_accuracy: Annotated[
-        float | None, _share(help="Accuracy of a classifier, as a part of that on unperturbed text.")
+        float | None, _share(help="Accuracy of a classifier, relative to that on unperturbed text.")
     ] = None,
     min_closeness: Annotated[
         float | None, _goal(metavar="COSINE", help="Mean cosine of content words and answers.")

@@ -1,10 +1,10 @@
-"""Fits positions of words on a public map, so that what is guessed is limited and what is answered is close.
+"""Places words on a public map: answers as close in meaning as limits on an attacker's guesses allow.
 
 Laplace noise with ε = 1 is added on the map. Each step draws words, adds noise, and takes the posterior
 q(u|v) over all words u given the noisy point v. It raises the mean cosine Σ q(u|v)·cos(u, w) with the true
-word w, and holds two things down: S = E[max q(u|v)] for three groups of words (running text, content words,
-and all words with equal shares) at a target each, and the chance that a single word is recognised at a cap
-for every word. The multipliers of these limits grow while a limit is exceeded and shrink otherwise.
+word w, and limits two things: S = E[max q(u|v)] for three groups of words (running text, content words, and
+all words with equal shares), to a target each, and the chance that a single word is recognised, to a cap for
+every word. The multipliers of these limits grow while a limit is exceeded and shrink otherwise.
 
 Only NumPy and PyTorch are needed (extra `maps`).
 """

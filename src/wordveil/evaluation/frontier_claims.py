@@ -1,6 +1,6 @@
 """Claims about a frontier, each judged at one and the same attack."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -11,7 +11,7 @@ from wordveil.evaluation.verdicts import DOES_NOT_HOLD, HOLDS, UNDECIDED, Outcom
 
 __all__ = ["At", "at_attack", "curve_of", "frontier_claims"]
 
-_CURVE: Final = ("vectors", "space", "mechanism", "lam", "answer", "options")
+_CURVE: Final = ("parent", "vectors", "space", "mechanism", "lam", "answer", "options")
 _ADDITIVE: Final = ("mahalanobis", "laplace")  # the mechanisms that claims are about
 _LEVEL: Final = 0.05  # of each claim, as that of the intervals
 _STATISTIC: Final = "cosine_content"
@@ -112,59 +112,83 @@ def frontier_claims(rows: Sequence[Row], attack: float) -> list[Verdict]:
     ]
 
 
+def _parent_of(row: Row) -> str:
+    """Return which complete vectors a space was made from: spaces of other vectors are not compared."""
+    return str(row.get("parent") or str(row.get("vectors") or "").partition("[")[0])
+
+
+def _by_parent(curves: Iterable[tuple[tuple[Any, ...], Row]]) -> list[tuple[dict[str, str], Rows]]:
+    """Return the lines of each complete vectors, and what the claims about them say of where they hold."""
+    groups: dict[str, Rows] = {}
+    for curve, row in curves:
+        groups.setdefault(_parent_of(row), {})[curve] = row
+    if len(groups) < 2:
+        return [({}, rows) for rows in groups.values()]
+    return [({"where": _name_of(rows)}, rows) for rows in groups.values()]
+
+
+def _name_of(rows: Rows) -> str:
+    """Return what complete vectors are called: by their own name, not that of a map over them."""
+    ordered = sorted(rows.values(), key=_is_map)
+    return str(ordered[0].get("vectors") or "").partition("[")[0]
+
+
+def _is_map(row: Row) -> bool:
+    return bool(row["space"].startswith("map"))
+
+
 def _about_lam(first: Rows, values: Values, attack: float) -> Iterator[Verdict]:
-    groups: dict[tuple[Any, ...], dict[float, At]] = {}
-    for curve, row in first.items():
-        if row["lam"] is not None and row["mechanism"] == "mahalanobis":
-            groups.setdefault((row.get("vectors"), row["space"], row["answer"]), {})[row["lam"]] = values[
-                curve
-            ]
-    for (_, space, answer), by_lam in groups.items():
-        largest = max(by_lam)
-        if 0.0 in by_lam and largest > 0.0:
-            about = {"lam": largest, "space": space, "answer": answer}
-            names = "λ = 0", f"λ = {largest:g}"
-            yield _verdict("lam_no_closer", about, by_lam[0.0], by_lam[largest], names, attack)
+    for where, rows in _by_parent(first.items()):
+        groups: dict[tuple[Any, ...], dict[float, At]] = {}
+        for curve, row in rows.items():
+            if row["lam"] is not None and row["mechanism"] == "mahalanobis":
+                key = row.get("vectors"), row["space"], row["answer"]
+                groups.setdefault(key, {})[row["lam"]] = values[curve]
+        for (_, space, answer), by_lam in groups.items():
+            largest = max(by_lam)
+            if 0.0 in by_lam and largest > 0.0:
+                about = {"lam": largest, "space": space, "answer": answer, **where}
+                names = "λ = 0", f"λ = {largest:g}"
+                yield _verdict("lam_no_closer", about, by_lam[0.0], by_lam[largest], names, attack)
 
 
 def _about_dims(first: Rows, values: Values, attack: float) -> Iterator[Verdict]:
-    """Yield verdicts on a few principal axes against all dimensions, at λ = 0."""
-    for answer in dict.fromkeys(row["answer"] for row in first.values()):
-        plain = {
-            row["dims"]: values[curve]
-            for curve, row in first.items()
-            if row["lam"] == 0.0 and row["answer"] == answer and not row["space"].startswith("map")
-        }
-        if len(plain) > 1:
-            most = max(plain)
-            best = max((dims for dims in plain if dims != most), key=lambda dims: plain[dims].value)
-            about = {"dims": most, "answer": answer}
-            names = f"{best} axes", f"{most} dims"
-            yield _verdict("few_dims_closer", about, plain[best], plain[most], names, attack, len(plain) - 1)
+    """Yield verdicts on a few principal axes against all dimensions, at λ = 0, if these were measured."""
+    plain = ((c, row) for c, row in first.items() if row["lam"] == 0.0 and not _is_map(row))
+    for where, rows in _by_parent(plain):
+        for answer in dict.fromkeys(row["answer"] for row in rows.values()):
+            same = [curve for curve, row in rows.items() if row["answer"] == answer]
+            complete = [curve for curve in same if rows[curve]["space"].startswith("all ")]
+            fewer = [curve for curve in same if curve not in complete]
+            if not complete or not fewer:
+                continue
+            best = max(fewer, key=lambda curve: values[curve].value)
+            names = rows[best]["space"], rows[complete[0]]["space"]
+            about = {"dims": rows[complete[0]]["dims"], "answer": answer, **where}
+            pair = values[best], values[complete[0]]
+            yield _verdict("few_dims_closer", about, *pair, names, attack, len(fewer))
 
 
 def _about_maps(curves: Curves, values: Values, attack: float) -> Iterator[Verdict]:
     """Yield verdicts on maps against every line of axes, also those measured at larger attacks only."""
-    additive = {curve: rows for curve, rows in curves.items() if rows[0]["mechanism"] in _ADDITIVE}
-    for answer in dict.fromkeys(rows[0]["answer"] for rows in additive.values()):
-        same = {curve: rows for curve, rows in additive.items() if rows[0]["answer"] == answer}
-        maps = [c for c, rows in same.items() if rows[0]["space"].startswith("map") and c in values]
-        axes = {c: rows for c, rows in same.items() if not rows[0]["space"].startswith("map")}
-        if not maps or not axes:
-            continue
-        ours = max(maps, key=lambda curve: values[curve].value)
-        most = {c: _bound_at_attack(rows, attack) for c, rows in axes.items()}
-        known = {curve: at for curve, at in most.items() if at is not None}
-        if len(known) < len(most):
-            continue  # "all" could not be judged
-        other = max(known, key=lambda curve: known[curve].value)
-        row = axes[other][0]
-        names = same[ours][0]["space"], f"{row['space']}, λ = {row['lam'] or 0:g}"
-        about = {"answer": answer}
-        pairs = len(maps) * len(axes)
-        verdict = _verdict("map_closer", about, values[ours], known[other], names, attack, pairs)
-        is_bound = other not in values  # at this attack the axes may be less close
-        yield replace(verdict, outcome=UNDECIDED) if is_bound and verdict.outcome != HOLDS else verdict
+    additive = ((c, rows[0]) for c, rows in curves.items() if rows[0]["mechanism"] in _ADDITIVE)
+    for where, members in _by_parent(additive):
+        for answer in dict.fromkeys(row["answer"] for row in members.values()):
+            same = {curve: row for curve, row in members.items() if row["answer"] == answer}
+            maps = [curve for curve, row in same.items() if _is_map(row) and curve in values]
+            axes = [curve for curve, row in same.items() if not _is_map(row)]
+            most = {curve: _bound_at_attack(curves[curve], attack) for curve in axes}
+            known = {curve: at for curve, at in most.items() if at is not None}
+            if not maps or not axes or len(known) < len(most):  # "all" could not be judged
+                continue
+            ours = max(maps, key=lambda curve: values[curve].value)
+            other = max(known, key=lambda curve: known[curve].value)
+            names = same[ours]["space"], f"{same[other]['space']}, λ = {same[other]['lam'] or 0:g}"
+            about = {"answer": answer, **where}
+            pairs = len(maps) * len(axes)
+            verdict = _verdict("map_closer", about, values[ours], known[other], names, attack, pairs)
+            is_bound = other not in values  # at this attack the axes may be less close
+            yield replace(verdict, outcome=UNDECIDED) if is_bound and verdict.outcome != HOLDS else verdict
 
 
 def _verdict(

@@ -1,11 +1,13 @@
 """What λ, spaces, mechanisms and answers buy at equal attack, as a plain result."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from wordveil.embedding import Embedding
-from wordveil.errors import ParameterError, check_whole, sealed
+from wordveil.block_list import BlockList
+from wordveil.embedding import Embedding, load_parent
+from wordveil.errors import ParameterError, check_whole, parameter_error, sealed
 from wordveil.evaluation.classifiers import Classifier, check_classifier, classifier_name
 from wordveil.evaluation.datasets import LabelledTexts, as_labelled
 from wordveil.evaluation.frontier_claims import frontier_claims
@@ -66,6 +68,7 @@ def frontier(
     word_draws: int = 20,
     seed: int = 0,
     device: DeviceName = "cpu",
+    blocked: BlockList | None = None,
     cache: Path | bool = True,
     watch: Callable[[int, int], None] = lambda *_: None,
 ) -> FrontierResult:
@@ -99,6 +102,8 @@ def frontier(
         The words are public, and of texts only scores are returned, so it need not be secret.
     device : str
         Where mechanisms that can use a GPU search for words.
+    blocked : BlockList, optional
+        Words that are never answered, at every setting.
     cache : bool or Path
         Whether to keep measurements, so that an interrupted call continues when it is repeated: in the
         user's cache folder, or in this folder. Only this user can read them.
@@ -119,7 +124,11 @@ def frontier(
     True
     """
     chosen = as_spaces(spaces, "frontier")
-    curves = list_curves(chosen, mechanisms, lams, answers, device)
+    if not isinstance(blocked, BlockList | None):
+        raise parameter_error("blocked", "frontier", "be a BlockList or None", blocked)
+    curves = [
+        replace(curve, blocked=blocked) for curve in list_curves(chosen, mechanisms, lams, answers, device)
+    ]
     check_whole(seed, "seed", "frontier", 0)
     check_whole(linked, "linked", "frontier", 2)
     check_classifier(classifier, "frontier")
@@ -172,7 +181,8 @@ class _FrontierRun:
         done, total = len(self.curves), len(self.curves) + len(points) * len(self.probes)
         for curve, epsilon in points:
             mechanism = curve.at(epsilon)
-            row = setting_row(curve, epsilon)
+            parent = load_parent(curve.space.embedding).fingerprint
+            row = setting_row(curve, epsilon) | {"parent": parent[:16]}
             for probe in self.probes:
                 row |= self.measurer.measure(probe, mechanism, self.effort)
                 done += 1
@@ -233,6 +243,7 @@ def _settings(
         "word_draws": run.effort.word_draws,
         "words_for_n_w": measurer.words,
         "seed": run.effort.seed,
+        **({} if (blocked := run.curves[0].blocked) is None else {"block_list": blocked.fingerprint[:16]}),
     }
     if measurer.data is not None:
         facts |= {

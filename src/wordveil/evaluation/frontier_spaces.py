@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from wordveil.block_list import BlockList
 from wordveil.embedding import Embedding
 from wordveil.errors import ParameterError, check_real
 from wordveil.evaluation.settings import Setting
@@ -78,12 +79,16 @@ class Curve:
     mechanism: str
     options: dict[str, Any]
     device: DeviceName = "cpu"
+    blocked: BlockList | None = None
 
     def at(self, epsilon: float) -> Mechanism:
         """Return the mechanism with that ε."""
         kind = mechanism_class(self.mechanism)
         device = self.device if kind.takes_device else "cpu"
-        return make_mechanism(self.mechanism, self.space.embedding, epsilon, device=device, **self.options)
+        mechanism = make_mechanism(
+            self.mechanism, self.space.embedding, epsilon, device=device, **self.options
+        )
+        return mechanism if self.blocked is None else mechanism.blocking(self.blocked)
 
     def setting(self, epsilon: float) -> Setting:
         """Return the setting with that ε."""

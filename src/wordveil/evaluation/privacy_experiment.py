@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from wordveil.embedding import Embedding
 from wordveil.engines.local import checked_workers
+from wordveil.evaluation.blocked_settings import block_list_facts
 from wordveil.evaluation.claim_words import with_numbers
 from wordveil.evaluation.claims import PERCENTILES, claims, mean_interval
 from wordveil.evaluation.grid import Grid
@@ -177,6 +178,7 @@ def _settings(parts: list[_FamilyPart], missing: int) -> dict[str, Any]:
         "draws": first.grid.draws,
         "eta": first.grid.eta,
         "seed": first.grid.seed,
+        **block_list_facts(setting for part in parts for row in part.family.members for setting in row),
         "blocks": int(first.block.max()) + 1,
         "precision": [
             {

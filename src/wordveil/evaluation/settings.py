@@ -4,8 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from wordveil.block_list import BlockList
 from wordveil.embedding import Embedding
 from wordveil.errors import ParameterError, parameter_error
+from wordveil.evaluation.blocked_settings import with_block_list
 from wordveil.evaluation.grid import check_settings
 from wordveil.mechanisms import Laplace, Mahalanobis, Mechanism, make_mechanism, mechanism_class
 from wordveil.nearest.devices import DeviceName
@@ -70,6 +72,7 @@ def make_grid(
     dims: Sequence[int] = (),
     mechanisms: Sequence[str] = ("mahalanobis",),
     device: DeviceName = "cpu",
+    blocked: BlockList | None = None,
     **options: Any,
 ) -> list[Setting]:
     """Return every mechanism with every number of dimensions, every λ (if it has one) and every ε.
@@ -86,6 +89,8 @@ def make_grid(
         Names of mechanisms.
     device : str
         Where those that can use a GPU search for words.
+    blocked : BlockList, optional
+        Words that are never answered.
     **options
         Other options, for the mechanisms that have them.
 
@@ -114,7 +119,7 @@ def make_grid(
     )
     if unused:
         raise ParameterError(f"None of the mechanisms has an option '{min(unused)}'.")
-    return settings
+    return with_block_list(settings, blocked)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from wordveil.evaluation.frontier_probes import smaller
 from wordveil.evaluation.frontier_spaces import Space, as_spaces, list_curves, names_of
 from wordveil.evaluation.results import TuningResult
 from wordveil.evaluation.settings import LAMS
-from wordveil.evaluation.tuning_problem import Problem, make_problem
+from wordveil.evaluation.tuning_problem import Problem, check_possible, make_problem
 from wordveil.evaluation.tuning_search import Point, Search
 from wordveil.evaluation.tuning_words import how_close, traded_away
 from wordveil.evaluation.utility_experiment import TestedOn
@@ -84,7 +84,7 @@ def tune(
     max_exponent : float
         ε·d to the ten words nearest in meaning, at the median.
     min_accuracy : float
-        Of a classifier, as a part of that on unperturbed text (needs `data` and three repetitions). It is
+        Of a classifier, relative to that on unperturbed text (needs `data` and three repetitions). It is
         satisfied only if the classifier is significantly better than the most frequent label.
     min_closeness : float
         The mean cosine of content words and their answers.
@@ -130,6 +130,7 @@ def tune(
     curves = list_curves(chosen, mechanisms, sorted(set(lams)), answers, device)
     placed = None if epsilons is None else [check_epsilon(e, "tune", "epsilons") for e in epsilons]
     measurer = Measurer(prior, labelled, classifier, tested_on, linked, pad_to, cache=cache)
+    check_possible(max_attack, (prior(space.embedding).guess for space in chosen))
     search = Search(
         problem,
         measurer,

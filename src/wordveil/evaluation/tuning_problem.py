@@ -1,6 +1,6 @@
 """What is asked of a setting: constraints, judged by the unfavourable end of their intervals, and a goal."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
@@ -21,6 +21,7 @@ __all__ = [
     "Measured",
     "Problem",
     "Statistic",
+    "check_possible",
     "make_problem",
 ]
 
@@ -93,9 +94,9 @@ def _exponent(facts: Mapping[str, Any], *_: object) -> Measured:
 
 
 def _accuracy(facts: Mapping[str, Any], *_: object) -> Measured:
-    """Return the accuracy as a part of that on unperturbed text, of which the interval counts as well.
+    """Return the accuracy divided by that on unperturbed text; the interval covers the errors of both.
 
-    A frequent label is right often, so even a useless classifier can reach a large part.
+    A frequent label is right often, so even a useless classifier can have a large ratio.
     """
     unperturbed = facts["accuracy_unperturbed"]
     largest = facts["accuracy_unperturbed_high"]
@@ -150,7 +151,7 @@ STATISTICS: Final = {
     ),
     "accuracy": Statistic(
         "accuracy",
-        "accuracy, as a part of that on unperturbed text",
+        "accuracy relative to unperturbed text",
         _accuracy,
         is_privacy=False,
         needs_texts=True,
@@ -275,3 +276,21 @@ def make_problem(
     is_for_utility = any(constraint.statistic.is_privacy for constraint in constraints)
     goal = ("accuracy" if has_texts else "closeness") if is_for_utility else "attack"
     return Problem(tuple(constraints), goal, at_percentile)
+
+
+def check_possible(max_attack: float | None, guesses: Iterable[float]) -> None:
+    """Raise ParameterError if S is to be below what guessing alone reaches in every space.
+
+    Examples
+    --------
+    >>> check_possible(0.3, [0.054])
+    >>> check_possible(0.001, [0.054])
+    Traceback (most recent call last):
+    wordveil.errors.ParameterError: No setting satisfies --max-attack 0.001: guessing alone names ...
+    """
+    alone = min(guesses)
+    if max_attack is not None and max_attack <= alone:
+        raise ParameterError(
+            f"No setting satisfies --max-attack {max_attack:g}: guessing alone names the word in "
+            f"{100.0 * alone:.1f}% of cases, without any output. Hint: a larger limit."
+        )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from wordveil.embedding import Embedding
 from wordveil.engines.base import perturbed_texts
 from wordveil.errors import FormatError, MachineError, ParameterError, check_whole, sealed
+from wordveil.evaluation.blocked_settings import block_list_facts
 from wordveil.evaluation.claim_words import with_numbers
 from wordveil.evaluation.classifiers import Classifier, Fits, check_classifier, classifier_name, classify
 from wordveil.evaluation.datasets import LabelledTexts, as_labelled, as_pair
@@ -311,5 +312,6 @@ def _settings(run: _Run, settings: list[Setting]) -> dict[str, Any]:
         "epsilons": different("epsilon"),
         "lams": different("lam"),
         "answer": different("answer"),
+        **block_list_facts(settings),
         "preprocessing": "the tokens of wordveil's rule, with spaces between them",
     }

@@ -75,7 +75,7 @@ def _summary(result: FrontierResult, rows: Sequence[Row]) -> tuple[str, str, str
     beside = [row for row in promised if abs(row["attack"] - at) <= _BESIDE]
     what = f"Within {100 * _BESIDE:g} percentage points of S = {100 * at:g}%"
     names = dict(zip(map(id, rows), full_names(rows), strict=True))
-    lesson = tally(result.verdicts())
+    lesson = tally(result.verdicts()) + _about_lam(rows)
     if not beside:
         return head, f"{what} lies no setting.", lesson
 
@@ -100,6 +100,16 @@ def _summary(result: FrontierResult, rows: Sequence[Row]) -> tuple[str, str, str
         f"({named(best)}) and {worst['cosine_content']:.2f} at worst ({named(worst)}); one and the same "
         f"answer for every word has {best['constant_cosine_content']:.2f}.",
         lesson,
+    )
+
+
+def _about_lam(rows: Sequence[Row]) -> str:
+    """Return what λ is good for, if it was measured: the rows compare equal S, where that can't be seen."""
+    if not any(row["lam"] for row in rows):
+        return ""
+    return (
+        " What λ > 0 is good for shows at equal ε: on the default vectors fewer words stay as they are than "
+        "with λ = 0, above all words in sparse regions (docs/frontier.md)."
     )
 
 

@@ -150,7 +150,7 @@ def _closeness(row: Row, at: At | None) -> float:
 
 
 def interpolated(at: At | None) -> str:
-    """Return a value between measured settings with what it is known to, or nothing.
+    """Return a value between measured settings with its interval, or nothing.
 
     Examples
     --------
@@ -180,8 +180,8 @@ def _compared(rows: Sequence[Row], attack: float) -> StatTable:
     texts = " Answers that tell nothing leave the most frequent label and the length of a text."
     note = (
         "For each line the setting whose S is nearest, in the order of the first column: closeness on the "
-        "line at that S itself, ± what it is known to. ε·d in meaning is the proven exponent between a word "
-        "and the ten words nearest to it by cosine in all dimensions, at the median."
+        "line at that S itself, ± its 95% interval, widened by that of S. ε·d in meaning is the proven "
+        "exponent between a word and the ten words nearest to it by cosine in all dimensions, at the median."
         f"{texts if 'accuracy' in near[0] else ''}{_unpromised_note(rows)}"
     )
     return _table(

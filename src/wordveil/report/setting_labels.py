@@ -9,6 +9,7 @@ __all__ = ["labelled_settings", "plain"]
 _LABELS: Final = {
     "answer": "answer",
     "attacks": "S aimed at, % of words guessed",
+    "block_list": "fingerprint of the block list",
     "blocks": "blocks of words that share noise",
     "compare_paper": "beside the paper's numbers",
     "data": "texts",

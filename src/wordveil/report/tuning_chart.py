@@ -42,6 +42,7 @@ def tuning_chart(result: TuningResult) -> Chart | None:
         f"of those with the most draws; with few draws, {part} beyond one counts as within. Where no "
         "setting is, there is no point. The bars are 95% intervals."
     )
+    lams = {lam for line in (*choice, *lines[:_MOST_LINES]) for lam in line.x}
     if choice:
         caption += " The ringed point is the choice, of which the unfavourable ends are within all limits."
     return Chart(
@@ -51,7 +52,7 @@ def tuning_chart(result: TuningResult) -> Chart | None:
         "λ",
         label,
         decimals=1 if goal in SHARES else 2,
-        scale="linear",
+        scale="linear" if len(lams) > 1 else "",  # around a single λ the axis would show impossible ones
         mark="the setting that was chosen (ringed)",
     )
 
@@ -89,7 +90,7 @@ def _nulls(result: TuningResult, goal: str) -> tuple[Level, ...]:
     row = result.chosen or {}
     if row.get(column) is None:
         return ()
-    # The goal is accuracy as a part of that on unperturbed text.
+    # The goal is accuracy relative to that on unperturbed text.
     unit = row["accuracy_unperturbed"] if goal == "accuracy" else 1.0
     return (Level(name, _scale(goal) * row[column] / unit),)
 

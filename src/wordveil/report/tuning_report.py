@@ -49,7 +49,7 @@ def tuning_report(result: TuningResult) -> Report:
         charts,
         [
             _judged(result),
-            _contenders(result.contenders),
+            _contenders(result.contenders, is_met=result.is_met),
             _traded(result),
             *([_toml(result)] if result.is_met else []),
         ],
@@ -119,7 +119,7 @@ def _judged(result: TuningResult) -> StatTable:
     return StatTable("Judged by", ("statistic", "asked for", "choice", "runner-up"), tuple(rows), note)
 
 
-def _contenders(rows: Sequence[dict[str, Any]]) -> StatTable:
+def _contenders(rows: Sequence[dict[str, Any]], *, is_met: bool) -> StatTable:
     columns = [column for column in _COLUMNS if column[1] in rows[0]]
     lines = tuple(
         (
@@ -132,7 +132,12 @@ def _contenders(rows: Sequence[dict[str, Any]]) -> StatTable:
         (name, *("" if values.get(key) is None else show(values[key]) for _, key, show in columns))
         for name, values in _baselines(rows[0]).items()
     )
-    note = "Each at the ε where the constraints end, measured with other draws than those that found this ε."
+    place = (
+        "Each at the ε where the constraints end"
+        if is_met
+        else "No setting satisfies every constraint: each is at the ε that came closest"
+    )
+    note = f"{place}, measured with other draws than those that found this ε."
     return StatTable("The contenders, the best first", ("setting", *(c[0] for c in columns)), lines, note)
 
 

@@ -210,7 +210,7 @@ def utility_(
             grid,
             classifier=classifier,
             repetitions=repetitions,
-            tested_on=("private", "clean") if test == "both" else (test,),
+            tested_on=test,
             seed=seed,
             cache=cache,
             watch=watch,

@@ -104,13 +104,20 @@ def privacy_sweep(
             watch=lambda done, _, before=before: watch(before + done, sum(totals)),  # type: ignore[misc]
         )
         parts.append(_FamilyPart(family, drawn, neighbour_distances(_space(family), selection.ids)))
-    name = _space(families[0]).provenance.name or "these vectors"
     facts = [row for part in parts for row in _rows(part)]
-    return PrivacyResult(name, _settings(parts, selections[0].missing), facts, _verdicts(parts))
+    return PrivacyResult(_name(families), _settings(parts, selections[0].missing), facts, _verdicts(parts))
 
 
 def _space(family: Family) -> Embedding:
     return family.first.mechanism.embedding
+
+
+def _name(families: list[Family]) -> str:
+    """Return the names of the vectors; of those with several numbers of axes, the name without the number."""
+    names = {_space(family).provenance.name for family in families}
+    if len(names) > 1:
+        names = {name.partition("[")[0] for name in names}
+    return ", ".join(sorted(filter(None, names))) or "these vectors"
 
 
 def _grid(family: Family, draws: int, eta: float, seed: int) -> Grid:

@@ -207,6 +207,17 @@ def test_the_help_of_a_seed(command: str, parts: list[str]) -> None:
     assert ("Public words only" in text) == (command == "privacy")
 
 
+@pytest.mark.parametrize("name", ["privacy", "density", "utility"])
+def test_the_help_of_a_profile_names_options_that_exist(name: str) -> None:
+    group: Any = get_command(app)
+    command = group.commands[name]
+    options = {option for parameter in command.params for option in parameter.opts}
+    (profile,) = (parameter for parameter in command.params if parameter.name == "profile")
+    replaced = re.findall(r"--[a-z-]+", profile.help)
+    assert len(replaced) >= 2
+    assert set(replaced) <= options
+
+
 def test_a_data_set_of_the_paper_is_compared_with_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -246,7 +257,8 @@ def test_a_run_continues_without_a_cache_that_cannot_be_written(
     ("arguments", "message"),
     [
         (["privacy", "--epsilons", "1,x"], "--epsilons must be numbers"),
-        (["privacy", "--epsilons", "5,1"], "ascending order"),
+        (["privacy", "--epsilons", "5,1"], "--epsilons must be different numbers in ascending order"),
+        (["utility", "--lams", "0,0", "in.csv"], "--lams must be different numbers in ascending order"),
         (["privacy", "--lams", "0,2"], "be in [0, 1]"),
         (["privacy", "--dims", "5,many"], "--dims must be whole numbers"),
         (["privacy", "--dims", "0"], "--dims must be"),

@@ -80,10 +80,12 @@ def test_a_fixed_split_by_a_column_or_a_second_file(tmp_path: Path) -> None:
     assert by_column.texts == ["one", "two", "four", "five"]
     assert by_column.is_test == [False, False, True, True]
     assert by_column.classes == ("x", "y", "z")
+    assert by_column.left_out == 1
     (tmp_path / "test.csv").write_text("a,b\nfour,z\nfive,x\n")
     (tmp_path / "train.csv").write_text("a,b\none,x\ntwo,y\n")
     by_file = load_labelled(tmp_path / "train.csv", "a", "b", test_path=tmp_path / "test.csv")
     assert (by_file.texts, by_file.is_test) == (by_column.texts, by_column.is_test)
+    assert by_file.left_out == 0
 
 
 @pytest.mark.parametrize(

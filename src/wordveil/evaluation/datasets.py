@@ -49,6 +49,8 @@ class LabelledTexts:
         The label that the paper's precision and recall are about; empty if it is none of the paper's data.
     paper_name : str
         "sms" or "tweets" for a data set of the paper.
+    left_out : int
+        How many rows of the file belong to neither part of a fixed split.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class LabelledTexts:
     is_test: list[bool] | None = field(default=None, repr=False)
     positive: str = ""
     paper_name: str = ""
+    left_out: int = 0
 
     def __post_init__(self) -> None:
         if len(self.texts) != len(self.labels) or len(self.texts) != len(self.is_test or self.texts):
@@ -160,7 +163,8 @@ def load_labelled(
     test_path : path, optional
         A second file of the same layout, with the records to test on.
     split : str, optional
-        A column that says "train" or "test" for each record. Records with another value are left out.
+        A column that says "train" or "test" for each record. Records with another value are left out;
+        `left_out` of the result says how many.
     file : BinaryIO, optional
         Read this open file, such as standard input. Then `path` is only what to call it, and the layout has
         the format.
@@ -177,16 +181,17 @@ def load_labelled(
     if test_path is not None and split is not None:
         raise ParameterError("--test-file and --split-column are two ways to say the same. Hint: use one.")
     records = _read(path, layout, text, label, split, file)
-    is_test = None
+    is_test, rows = None, len(records.texts)
     if split is not None:
         records, is_test = _parts(path, records)
+    left_out = rows - len(records.texts)
     if test_path is not None:
         tested = _read(Path(test_path), layout, text, label, None)
         is_test = [False] * len(records.texts) + [True] * len(tested.texts)
         records = _Records(records.texts + tested.texts, records.labels + tested.labels, [])
     name = "" if dataset is None else dataset.name
     data = LabelledTexts(str(path), records.texts, records.labels, is_test, positive or "", name)
-    return replace(data, name=path.name.split(".")[0])
+    return replace(data, name=path.name.split(".")[0], left_out=left_out)
 
 
 class _Records(NamedTuple):

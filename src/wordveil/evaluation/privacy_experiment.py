@@ -14,7 +14,16 @@ from wordveil.evaluation.claim_words import with_numbers
 from wordveil.evaluation.claims import PERCENTILES, claims, mean_interval
 from wordveil.evaluation.grid import Grid
 from wordveil.evaluation.results import PrivacyResult
-from wordveil.evaluation.settings import EPSILONS, LAMS, Family, Setting, as_settings, families_of, make_grid
+from wordveil.evaluation.settings import (
+    EPSILONS,
+    LAMS,
+    Family,
+    Setting,
+    as_settings,
+    families_of,
+    make_grid,
+    vectors_of,
+)
 from wordveil.evaluation.student import finite
 from wordveil.evaluation.sweep import Sweep, block_count, sweep_family
 from wordveil.evaluation.sweep_cache import chosen_cache
@@ -166,14 +175,14 @@ def _verdicts(parts: list[_FamilyPart]) -> list[Verdict]:
 def _settings(parts: list[_FamilyPart], missing: int) -> dict[str, Any]:
     """Return what the numbers depend on, once for all parts."""
     first = parts[0].sweep
-    facts = [setting.facts() for part in parts for row in part.family.members for setting in row]
+    settings = [setting for part in parts for row in part.family.members for setting in row]
+    facts = [setting.facts() for setting in settings]
 
     def different(name: str) -> list[Any]:
         return sorted({fact[name] for fact in facts if fact[name] is not None})
 
     return {
-        "vectors": ", ".join(different("vectors")),
-        "fingerprint": _space(parts[0].family).fingerprint,
+        **vectors_of(settings),
         "words": len(first.ids),
         "words_without_vector": missing,
         "mechanism": different("mechanism"),

@@ -20,7 +20,15 @@ from wordveil.evaluation.estimator_digest import classifier_digest
 from wordveil.evaluation.mechanism_draws import class_digest
 from wordveil.evaluation.results import UtilityResult
 from wordveil.evaluation.scores import confusion
-from wordveil.evaluation.settings import EPSILONS, Family, Setting, as_settings, families_of, make_grid
+from wordveil.evaluation.settings import (
+    EPSILONS,
+    Family,
+    Setting,
+    as_settings,
+    families_of,
+    make_grid,
+    vectors_of,
+)
 from wordveil.evaluation.utility_cache import Matrices, ScoreCache, user_scores
 from wordveil.evaluation.utility_claims import ScoredGrid, utility_claims
 from wordveil.evaluation.utility_rows import Scored, utility_rows
@@ -311,8 +319,7 @@ def _settings(run: _Run, settings: list[Setting]) -> dict[str, Any]:
         "repetitions": run.repetitions,
         "tested_on": list(run.tested_on),
         "seed": run.seed,
-        "vectors": ", ".join(different("vectors")),
-        "fingerprint": settings[0].mechanism.embedding.fingerprint,
+        **vectors_of(settings),
         "mechanism": different("mechanism"),
         "dims": different("dims"),
         "epsilons": different("epsilon"),

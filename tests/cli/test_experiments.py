@@ -105,7 +105,7 @@ def test_density_of_several_columns_and_of_a_pipe(
     options = ["--text", "m", "--text", "x", "--json"]
     assert main(["experiment", "density", str(tmp_path / "in.csv"), *options]) == 0
     row = json.loads(capsys.readouterr().out)["rows"][0]
-    assert (row["records"], row["words_a_record_mean"]) == (2, 4.0)
+    assert (row["records"], row["words_per_record_mean"]) == (2, 4.0)
     (tmp_path / "in.txt").write_text("a red house\nto boston\n")
     with (tmp_path / "in.txt").open() as file:
         monkeypatch.setattr("sys.stdin", file)
@@ -122,7 +122,7 @@ def test_density_of_a_data_set_of_the_paper(
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     assert main(["experiment", "density", str(tmp_path / name), "--json"]) == 0
     row = json.loads(capsys.readouterr().out)["rows"][0]
-    assert (row["records"], row["words_a_record_mean"]) == (2, 3.0)
+    assert (row["records"], row["words_per_record_mean"]) == (2, 3.0)
 
 
 def test_utility(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """The page "paper against ours" says what was run, what was left out, and what was smaller than by default."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,15 @@ def test_what_is_complete_is_called_so() -> None:
         make_report(load_result(STORED)).summary[0].startswith("All experiments of the paper were run here")
     )
     assert make_report(load_result(STORED)).summary[0].count(". ") == 0
+
+
+def test_verdicts_have_their_marks_and_colours() -> None:
+    page = make_report(load_result(STORED)).text("html")
+    (section,) = re.findall(r'<section class="verdicts".*?</section>', page, flags=re.DOTALL)
+    cells = re.findall(r'<td class="outcome ([a-z-]+)" data-label="verdict">(.) ', section)
+    assert len(cells) == len(load_result(STORED).verdicts())
+    assert set(cells) <= {("holds", "✓"), ("does-not-hold", "✗"), ("undecided", "?")}
+    assert ".verdicts td:last-child{" not in page  # or the grey of evidence would hide the colour
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,14 @@ def test_vectors_have_courses_of_their_own() -> None:
     assert course(rows, 0) == "goes from 1 at ε = 1 to 2 at ε = 2 (a); goes from 1 at ε = 1 to 2 at ε = 2 (b)"
 
 
+def test_notes_of_percentiles_say_what_is_counted(report: Report) -> None:
+    notes = [table.note for table in report.tables if "percentile" in table.title]
+    assert {note.partition(";")[0] for note in notes} == {
+        "N_w is how often a word stays itself, in % of the draws",
+        "S_w is how many different answers a word has in 20 draws",
+    }
+
+
 def test_a_result_has_the_name_of_its_vectors(glove: wv.Embedding) -> None:
     grid = make_grid(glove, [5.0], [0.0], dims=[3, 2])
     assert privacy_sweep(grid, words=64, draws=5, cache=False).name == "glove-840b-300d"

@@ -27,6 +27,7 @@ def paper_report(result: PaperResult) -> Report:
             (row["claim"], row["data"], row["paper"], row["ours"], row["outcome"]) for row in result.rows()
         ),
         is_text=True,
+        outcome_column="verdict",
     )
     compared = [
         table

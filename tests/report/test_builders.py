@@ -218,7 +218,7 @@ def test_density() -> None:
     (chart,) = report.charts
     assert [line.y for line in chart.panels[0].lines] == [(9.5, 29.5), (4.75, 14.75)]
     assert "λ = 0: from 10% to 30%" in report.summary[2]
-    assert report.summary[1].endswith("; on average, each of them occurs in 10.00% of the texts.")
+    assert report.summary[1].endswith("; a sparse one occurs in 10.00% of the texts on average.")
     assert make_report(DensityResult("t", {}, [row], [], True)).charts == []
 
 

@@ -49,8 +49,8 @@ def _summary(result: DensityResult, row: Row, charts: Sequence[Chart]) -> tuple[
     return (
         f"{row['records']:,} texts of {result.name} contain {row['vocabulary']:,} words that have a vector.",
         f"The {row['extreme_words']} sparsest words are {row['sparsest_over_densest']:.1f} times as far from "
-        f"their nearest neighbours as the {row['extreme_words']} densest; on average, each of them occurs in "
-        f"{row['share_with_sparsest']:.2%} of the texts.",
+        f"their nearest neighbours as the {row['extreme_words']} densest; a sparse one occurs in "
+        f"{row['share_with_sparsest']:.2%} of the texts on average.",
         observed,
     )
 

@@ -123,6 +123,20 @@ def test_a_test_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert (settings["split"], settings["tested_records"]) == ("fixed", 2)
 
 
+def test_rows_of_neither_part_are_counted_and_not_quoted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts = ["train", "test", "train", "test", "secret", "", "dev"] * 4
+    lines = [f"{('tea', 'house')[i % 2]},{i % 2},{part}" for i, part in enumerate(parts)]
+    (tmp_path / "in.csv").write_text("\n".join(["text,label,part", *lines]) + "\n")
+    arguments = ["experiment", "utility", str(tmp_path / "in.csv"), "--text", "text", "--label", "label"]
+    arguments += ["--split-column", "part", "--epsilons", "5", "--lams", "0", "--dims", "3"]
+    assert main([*arguments, "--repetitions", "1", "--no-cache"]) == 0
+    captured = capsys.readouterr()
+    assert "note: 12 rows are left out: --split-column says neither train nor test there." in captured.err
+    assert "secret" not in captured.err + captured.out
+
+
 def test_named_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = parquet_file(tmp_path / "sms.parquet")
     settings = tmp_path / "settings.toml"

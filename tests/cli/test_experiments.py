@@ -105,7 +105,7 @@ def test_density_of_several_columns_and_of_a_pipe(
     options = ["--text", "m", "--text", "x", "--json"]
     assert main(["experiment", "density", str(tmp_path / "in.csv"), *options]) == 0
     row = json.loads(capsys.readouterr().out)["rows"][0]
-    assert (row["records"], row["words_a_record_mean"]) == (2, 4.0)
+    assert (row["records"], row["words_per_record_mean"]) == (2, 4.0)
     (tmp_path / "in.txt").write_text("a red house\nto boston\n")
     with (tmp_path / "in.txt").open() as file:
         monkeypatch.setattr("sys.stdin", file)
@@ -122,7 +122,7 @@ def test_density_of_a_data_set_of_the_paper(
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     assert main(["experiment", "density", str(tmp_path / name), "--json"]) == 0
     row = json.loads(capsys.readouterr().out)["rows"][0]
-    assert (row["records"], row["words_a_record_mean"]) == (2, 3.0)
+    assert (row["records"], row["words_per_record_mean"]) == (2, 3.0)
 
 
 def test_utility(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -207,6 +207,17 @@ def test_the_help_of_a_seed(command: str, parts: list[str]) -> None:
     assert ("Public words only" in text) == (command == "privacy")
 
 
+@pytest.mark.parametrize("name", ["privacy", "density", "utility"])
+def test_the_help_of_a_profile_names_options_that_exist(name: str) -> None:
+    group: Any = get_command(app)
+    command = group.commands[name]
+    options = {option for parameter in command.params for option in parameter.opts}
+    (profile,) = (parameter for parameter in command.params if parameter.name == "profile")
+    replaced = re.findall(r"--[a-z-]+", profile.help)
+    assert len(replaced) >= 2
+    assert set(replaced) <= options
+
+
 def test_a_data_set_of_the_paper_is_compared_with_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -246,7 +257,8 @@ def test_a_run_continues_without_a_cache_that_cannot_be_written(
     ("arguments", "message"),
     [
         (["privacy", "--epsilons", "1,x"], "--epsilons must be numbers"),
-        (["privacy", "--epsilons", "5,1"], "ascending order"),
+        (["privacy", "--epsilons", "5,1"], "--epsilons must be different numbers in ascending order"),
+        (["utility", "--lams", "0,0", "in.csv"], "--lams must be different numbers in ascending order"),
         (["privacy", "--lams", "0,2"], "be in [0, 1]"),
         (["privacy", "--dims", "5,many"], "--dims must be whole numbers"),
         (["privacy", "--dims", "0"], "--dims must be"),

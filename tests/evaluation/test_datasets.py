@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import wordveil as wv
-from wordveil.evaluation.datasets import LabelledTexts, load_labelled
+from wordveil.evaluation.datasets import LabelledTexts, as_labelled, as_pair, load_labelled
 from wordveil.evaluation.utility_experiment import utility
 
 
@@ -78,10 +80,12 @@ def test_a_fixed_split_by_a_column_or_a_second_file(tmp_path: Path) -> None:
     assert by_column.texts == ["one", "two", "four", "five"]
     assert by_column.is_test == [False, False, True, True]
     assert by_column.classes == ("x", "y", "z")
+    assert by_column.left_out == 1
     (tmp_path / "test.csv").write_text("a,b\nfour,z\nfive,x\n")
     (tmp_path / "train.csv").write_text("a,b\none,x\ntwo,y\n")
     by_file = load_labelled(tmp_path / "train.csv", "a", "b", test_path=tmp_path / "test.csv")
     assert (by_file.texts, by_file.is_test) == (by_column.texts, by_column.is_test)
+    assert by_file.left_out == 0
 
 
 @pytest.mark.parametrize(
@@ -132,6 +136,29 @@ def test_wrong_arguments_have_the_sentence_of_every_parameter(
     good = ["a", "b"] * 2, ["x", "y"] * 2
     with pytest.raises(wv.ParameterError, match="'test' parameter of utility"):
         utility(good, small, test=["no pair"], cache=False)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, ""], ids=repr)
+@pytest.mark.parametrize("owner", ["data", "test"])
+def test_a_missing_label_is_refused_in_python_as_in_a_file(
+    missing: Any, owner: str, small: wv.Embedding
+) -> None:
+    good, bad = (["tea"] * 4, ["x", "y"] * 2), (["tea"] * 4, ["x", "y", missing, "y"])
+    data, test = (bad, None) if owner == "data" else (good, bad)
+    with pytest.raises(wv.FormatError, match=r", row 3: has no label\. Hint: leave such rows out"):
+        utility(data, wv.Laplace(small, 5.0), test=test, repetitions=1, cache=False)
+
+
+def test_labels_of_labelled_texts_are_not_missing() -> None:
+    with pytest.raises(wv.FormatError, match="a record has no label"):
+        LabelledTexts("d", ["a"] * 4, ["x", "y", None, "y"])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA], ids=repr)
+def test_a_missing_text_is_empty(missing: Any) -> None:
+    labelled = as_labelled((["tea", missing] * 2, [1, 0] * 2), "d")
+    assert (labelled.texts, labelled.labels) == (["tea", ""] * 2, ["1", "0"] * 2)
+    assert as_pair((["tea", missing], [1, 0]), "d", "utility", "test") == (["tea", ""], ["1", "0"])
 
 
 def test_a_label_that_is_tested_on_only_is_warned_of(small: wv.Embedding) -> None:

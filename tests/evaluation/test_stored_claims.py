@@ -90,3 +90,15 @@ def test_epsilons_where_nothing_was_learnt_are_named() -> None:
     assert "not tested, because nothing was learnt there: ε = 1" in verdict.evidence
     again = worded(verdict.name, verdict.outcome, verdict.numbers)
     assert again == verdict
+
+
+@pytest.mark.parametrize(
+    ("spread", "outcome", "words"),
+    [
+        (0.0, "holds", "is the same at every λ"),
+        (2.2e-16, "holds", "is the same at every λ"),
+        (0.031, "does not hold", "differs between the λ: the largest is 3.1% above the smallest"),
+    ],
+)
+def test_the_scale_is_the_same_but_for_rounding(spread: float, outcome: Any, words: str) -> None:
+    assert worded("same_scale", outcome, {"spread": spread}).evidence.endswith(f"trace(A) {words}")

@@ -187,6 +187,29 @@ def test_parameters_are_checked(space: wv.Embedding, bad: dict[str, Any]) -> Non
         utility(data(), make_grid(space, [1.0], [0.0]), cache=False, **bad)
 
 
+@pytest.mark.parametrize(
+    ("tested_on", "kinds"),
+    [
+        ("private", ["private"]),
+        ("both", ["private", "clean"]),
+        (["clean"], ["clean"]),
+        (("clean", "private", "clean"), ["clean", "private"]),
+    ],
+)
+def test_one_kind_of_test_text_both_or_a_list(small: wv.Embedding, tested_on: Any, kinds: list[str]) -> None:
+    texts = (["tea"] * 3 + ["house"] * 3) * 2
+    setting = wv.Laplace(small, 5.0)
+    result = utility((texts, texts), setting, repetitions=1, tested_on=tested_on, cache=False)
+    assert result.settings["tested_on"] == kinds
+
+
+@pytest.mark.parametrize("tested_on", ["clear", 5, None, (), ["both"], [["clean"]]])
+def test_other_kinds_of_test_text_are_refused(small: wv.Embedding, tested_on: Any) -> None:
+    must = r"'tested_on' parameter of utility must be private, clean or both\. Got .* instead"
+    with pytest.raises(wv.ParameterError, match=must):
+        utility((["a", "b"] * 2, ["x", "y"] * 2), small, tested_on=tested_on, cache=False)
+
+
 def test_scores_against_scikit_learn() -> None:
     from sklearn.metrics import precision_recall_fscore_support
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -184,7 +185,7 @@ def test_percentiles_of_a_table_have_the_same_decimals() -> None:
 
 def test_everything_of_the_paper_says_which_data_it_is_about() -> None:
     row: dict[str, Any] = {
-        "records": 10, "words_a_record_mean": 3.0, "words_a_record_deviation": 1.0, "vocabulary": 40,
+        "records": 10, "words_per_record_mean": 3.0, "words_per_record_deviation": 1.0, "vocabulary": 40,
         "d_max_over_d_min": 9.0, "extreme_words": 20, "sparsest_over_densest": 5.0, "share_with_sparsest": 0.1,
     }  # fmt: skip
     points = [{"distance": float(i), "lam": 0.0, "epsilon": 10.0, "n_w": float(i)} for i in range(40)]
@@ -202,7 +203,7 @@ def test_everything_of_the_paper_says_which_data_it_is_about() -> None:
 
 def test_density() -> None:
     row: dict[str, Any] = {
-        "texts": "t", "records": 10, "words_a_record_mean": 3.0, "words_a_record_deviation": 1.0,
+        "texts": "t", "records": 10, "words_per_record_mean": 3.0, "words_per_record_deviation": 1.0,
         "vocabulary": 40, "d_max_over_d_min": 9.0, "extreme_words": 20, "sparsest_over_densest": 5.0,
         "share_with_sparsest": 0.1, "at_lam_1": {"d_max_over_d_min": 7.0, "sparsest_over_densest": 4.0},
     }  # fmt: skip
@@ -217,7 +218,18 @@ def test_density() -> None:
     (chart,) = report.charts
     assert [line.y for line in chart.panels[0].lines] == [(9.5, 29.5), (4.75, 14.75)]
     assert "λ = 0: from 10% to 30%" in report.summary[2]
+    assert report.summary[1].endswith("; a sparse one occurs in 10.00% of the texts on average.")
     assert make_report(DensityResult("t", {}, [row], [], True)).charts == []
+
+
+def test_columns_of_older_results_have_their_new_names() -> None:
+    path = Path(__file__).parent.parent.parent / "docs" / "experiments" / "density-sms.json"
+    stored = path.read_text(encoding="utf-8")
+    older = stored.replace("words_per_record_", "words_a_record_")
+    assert older != stored
+    result = result_from_dict(json.loads(older))
+    assert result == result_from_dict(json.loads(stored))
+    assert "16.1 ± 11.7" in cells(make_report(result), "How densely")["sms-spam"]
 
 
 @pytest.mark.parametrize("result", [privacy(), utility(("ham", "spam"))], ids=["privacy", "utility"])

@@ -98,6 +98,16 @@ def test_nothing_overflows_and_every_figure_is_there(
 
 
 @needs_browser
+@pytest.mark.parametrize("width", [769, 844, 961])
+def test_tables_that_scroll_have_a_cue_beside_the_limits_too(
+    browser: Browser, pages: dict[str, Path], width: int
+) -> None:
+    for name, page in pages.items():
+        browser.show(page, width, dark=False)
+        assert browser.run(COMPLAINTS) == [], name
+
+
+@needs_browser
 @pytest.mark.parametrize(
     ("body", "complaint"),
     [

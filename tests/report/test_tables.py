@@ -1,6 +1,10 @@
 """Tables and settings on a page: sentences at the left, numbers that stay together, names in words."""
 
+import io
 import re
+
+import pytest
+from rich.console import Console
 
 from wordveil.report.report import Report
 from wordveil.report.setting_labels import labelled_settings
@@ -25,12 +29,47 @@ def test_columns_of_sentences_are_at_the_left() -> None:
     assert '<td class="text">It is | rare.</td>' in table.html()
     assert "<td>1%</td>" in table.html()
     assert "{lrl}" in table.latex()
-    assert [column.justify for column in table.rich().columns] == ["left", "right", "left"]
+    (shown,) = table.rich()
+    assert [column.justify for column in shown.columns] == ["left", "right", "left"]
 
 
 def test_cells_that_stand_below_each_other_say_which_column_they_are_of() -> None:
     table = StatTable("T", ("claim", "ours"), (("It <rises>.", "0.9"),), is_text=True)
     assert '<td>It &lt;rises&gt;.</td><td data-label="ours">0.9</td>' in table.html()
+
+
+def test_a_verdict_in_a_table_of_sentences_has_its_mark_and_colour() -> None:
+    rows = (("It <rises>.", "holds"), ("So.", "does not hold"), ("Or.", "undecided"))
+    table = StatTable("T", ("claim", "verdict"), rows, is_text=True, outcome_column="verdict").html()
+    assert '<td class="outcome holds" data-label="verdict">✓ holds</td>' in table
+    assert '<td class="outcome does-not-hold" data-label="verdict">✗ does not hold</td>' in table
+    assert '<td class="outcome undecided" data-label="verdict">? undecided</td>' in table
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_a_wide_table_is_several_on_a_terminal_and_breaks_no_word(width: int) -> None:
+    epsilons = [f"ε = {number}" for number in range(10)]
+    names = ("λ = 0", "unperturbed", "chance")
+    rows = tuple((name, *[f"0.{number}00 ± 0.0{number}0" for number in range(10)]) for name in names)
+    table = StatTable("Accuracy", ("setting", *epsilons), rows)
+    out = io.StringIO()
+    Console(width=width, file=out).print(*table.rich(width))
+    text = out.getvalue()
+    parts = len(table.rich(width))
+    assert parts == {40: 10, 80: 3, 120: 2}[width]
+    for name in names:
+        assert len(re.findall(rf"^ *{name}  ", text, flags=re.MULTILINE)) == parts
+    for part in ("0.100 ± 0.010", "0.900 ± 0.090", *epsilons):
+        assert part in text
+    assert text.count("(continued)") == parts - 1
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_row_names_break_only_if_they_leave_no_room() -> None:
+    table = StatTable("T", ("setting", "a"), (("one two three four five six", "1"),))
+    assert [part.columns[0].no_wrap for part in table.rich(80)] == [True]
+    assert [part.columns[0].no_wrap for part in table.rich(40)] == [False]
+    assert len(table.rich()) == 1
 
 
 def test_a_file_is_shown_as_it_is() -> None:

@@ -21,7 +21,7 @@ from wordveil.cli.experiment_inputs import (
 from wordveil.cli.experiment_paper import paper
 from wordveil.cli.option_sets import with_option_sets
 from wordveil.cli.options import Device, EmbeddingName, Json, TableOptions, chosen_device
-from wordveil.cli.setting import ChosenProfile, chosen_profile
+from wordveil.cli.setting import ProfileForFigure, chosen_profile
 from wordveil.embedding import load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.errors import check_whole
@@ -121,7 +121,7 @@ def density_(
         list[str] | None, typer.Option(metavar="COLUMN", help="Which column; may be repeated.")
     ] = None,
     table: TableOptions,
-    profile: ChosenProfile = None,
+    profile: ProfileForFigure = None,
     embedding: EmbeddingName = DEFAULT_NAME,
     epsilon: Annotated[float, typer.Option(help="ε of the figure.")] = 10.0,
     draws: Annotated[int, typer.Option(metavar="N", help="How often to draw each word of the figure.")] = 100,
@@ -208,13 +208,15 @@ def utility_(
     grid = with_block_list(list_settings(context, grid_options, chosen_device(device)), clean.blocked())
     layout = table.layout()
     data = read_labelled(file, text, label, positive, layout, test_file=test_file, split_column=split_column)
+    if data.left_out:
+        note(f"note: {data.left_out:,} rows are left out: --split-column says neither train nor test there.")
     with resumable("training", user_scores, no_cache) as (cache, watch):
         result = utility(
             data,
             grid,
             classifier=classifier,
             repetitions=repetitions,
-            tested_on=("private", "clean") if test == "both" else (test,),
+            tested_on=test,
             seed=seed,
             cache=cache,
             watch=watch,

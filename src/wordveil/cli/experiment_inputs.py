@@ -13,7 +13,7 @@ from wordveil.cli.config import is_written
 from wordveil.cli.console import count_progress, note, output
 from wordveil.cli.inputs import opened
 from wordveil.cli.options import Answer, EmbeddingName, MechanismOptions, option_pairs
-from wordveil.cli.setting import ChosenProfile, chosen_profile
+from wordveil.cli.setting import chosen_profile, profile_option
 from wordveil.embedding import load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.errors import MachineError, ParameterError, check_whole
@@ -55,7 +55,10 @@ NoCache = Annotated[
 class GridOptions:
     """The settings that an experiment compares: of a profile, of a file, or of a grid."""
 
-    profile: ChosenProfile = None
+    profile: Annotated[
+        str | None,
+        profile_option("--epsilons, --answer, --dims, --lams, --mechanism, --option and --embedding"),
+    ] = None
     embedding: EmbeddingName = DEFAULT_NAME
     epsilons: Annotated[str, typer.Option(metavar="E,E,…", help="Which ε.")] = "1,5,10,20,40"
     lams: Lams = "0,0.25,0.5,0.75,1"

@@ -11,6 +11,7 @@ from wordveil.cli.options import Device, EmbeddingName, Json, chosen_device
 from wordveil.embedding import load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.evaluation.paper_experiment import PaperRun, is_known_file
+from wordveil.evaluation.paper_statements import DRAWS, REPETITIONS
 from wordveil.evaluation.sweep_cache import user_sweeps
 from wordveil.evaluation.utility_cache import user_scores
 from wordveil.report.output import check_folder
@@ -33,8 +34,8 @@ def paper(
     words: Annotated[
         str, typer.Option(metavar="all|N", help="Draw all words, or N random ones for a quick look.")
     ] = "all",
-    draws: Annotated[int, typer.Option(metavar="N", help="How often to draw each word.")] = 100,
-    repetitions: Annotated[int, typer.Option(metavar="N", help="How many splits and draws.")] = 5,
+    draws: Annotated[int, typer.Option(metavar="N", help="How often to draw each word.")] = DRAWS,
+    repetitions: Annotated[int, typer.Option(metavar="N", help="How many splits and draws.")] = REPETITIONS,
     workers: Annotated[int | None, typer.Option(metavar="N", help="Threads (default: one per core).")] = None,
     device: Device = "auto",
     no_cache: NoCache = False,

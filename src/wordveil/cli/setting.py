@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
@@ -36,11 +36,13 @@ __all__ = [
     "ChosenProfile",
     "ChosenSetting",
     "OptionalEpsilon",
+    "ProfileForFigure",
     "SettingOptions",
     "WatchFile",
     "chosen_prior",
     "chosen_profile",
     "chosen_setting",
+    "profile_option",
     "watched_topics",
 ]
 
@@ -52,15 +54,19 @@ HOW_TO_CHOOSE: Final = (
     "choose --epsilon yourself: 'wordveil explain' says what one is worth, 'wordveil calibrate' finds one."
 )
 
+
+def profile_option(replaced: str) -> Any:
+    """Return the option --profile of a command, whose help names the options that a profile replaces."""
+    return typer.Option(
+        "--profile", metavar="|".join(PROFILES), help=f"A ready-made setting, in place of {replaced}."
+    )
+
+
 ChosenProfile = Annotated[
     str | None,
-    typer.Option(
-        "--profile",
-        metavar="|".join(PROFILES),
-        help="A ready-made setting, in place of --epsilon, --answer, --dims, --lam, --mechanism and "
-        "--embedding.",
-    ),
+    profile_option("--epsilon, --answer, --dims, --lam, --mechanism, --option and --embedding"),
 ]
+ProfileForFigure = Annotated[str | None, profile_option("--epsilon and --embedding")]
 OptionalEpsilon = Annotated[
     float | None,
     typer.Option("--epsilon", help="ε, per unit of distance: smaller is more private. No default."),

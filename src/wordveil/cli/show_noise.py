@@ -6,7 +6,7 @@ from typing import Annotated, Final
 import typer
 
 from wordveil.cli.options import EmbeddingName
-from wordveil.cli.setting import HOW_TO_CHOOSE, ChosenProfile, OptionalEpsilon, chosen_profile
+from wordveil.cli.setting import HOW_TO_CHOOSE, OptionalEpsilon, ProfileForFigure, chosen_profile
 from wordveil.embedding import load_embedding
 from wordveil.embedding.catalog import DEFAULT_NAME
 from wordveil.errors import ParameterError, check_real
@@ -23,7 +23,7 @@ _OTHER_WORDS: Final = 8  # of the vocabulary, if it has none of these; more labe
 def show_noise(
     context: typer.Context,
     out: Annotated[Path, typer.Option(help="The figure to write: .png or .svg.")],
-    profile: ChosenProfile = None,
+    profile: ProfileForFigure = None,
     epsilon: OptionalEpsilon = None,
     lam: Annotated[float, typer.Option(help="λ of the right panel.")] = 1.0,
     axes: Annotated[

@@ -9,8 +9,10 @@ from typing import Any, Final
 from wordveil.evaluation.verdicts import Outcome, Verdict
 from wordveil.rounding import at_least, at_most
 
-__all__ = ["kept_p", "p_in_words", "with_numbers", "worded"]
+__all__ = ["EQUAL_TRACES", "kept_p", "p_in_words", "with_numbers", "worded"]
 
+EQUAL_TRACES: Final = 1e-9
+"""Relative: far above rounding in float64, far below any difference that matters."""
 _SMALLEST_P: Final = 0.001  # the smaller a p-value is, the less its approximation means
 
 Numbers = Mapping[str, Any]
@@ -138,7 +140,9 @@ def _sparse_gain(numbers: Numbers) -> tuple[str, str]:
 
 def _same_scale(numbers: Numbers) -> tuple[str, str]:
     spread = numbers["spread"]
-    differs = f"differs between the λ by a part of {spread:.1e}" if spread else "is the same at every λ"
+    differs = "is the same at every λ"
+    if spread >= EQUAL_TRACES:
+        differs = f"differs between the λ: the largest is {100.0 * spread:.2g}% above the smallest"
     claim = "the scale of the noise is the same at every λ"
     return claim, f"E‖Z‖₂² = (m + 1)·trace(A)/ε², and trace(A) {differs}"
 

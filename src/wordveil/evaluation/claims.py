@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from wordveil.evaluation.claim_words import kept_p, worded
+from wordveil.evaluation.claim_words import EQUAL_TRACES, kept_p, worded
 from wordveil.evaluation.student import deviation_of, half_width, p_positive
 from wordveil.evaluation.sweep import Sweep
 from wordveil.evaluation.verdicts import DOES_NOT_HOLD, HOLDS, UNDECIDED, Outcome, Verdict, decided, paper
@@ -26,7 +26,6 @@ _MAX_SHOWN: Final = 3  # steps within noise that are listed; a grid of the paper
 _NEAR_ZERO: Final = 5.0  # percent; the paper's N_w at ε = 1 is below 0.2
 _NEAR_ALL: Final = 90.0  # percent; the paper's N_w at ε = 40 is 90.6 or more
 _RESAMPLES: Final = 200  # puts the 99% limits at the second most extreme resample; more cost time
-_EQUAL_TRACES: Final = 1e-9  # relative: far above rounding in float64, far below any difference that matters
 _PAPER_DRAWS: Final = 100  # in the paper's rule for intervals
 PERCENTILES: Final = (5, 50, 95)
 """Percentiles over words, as in the paper's figures."""
@@ -212,4 +211,4 @@ def _sparse_gain(sweep: Sweep, sparseness: NDArray[np.float64]) -> Verdict:
 
 def _scale(traces: list[float]) -> Verdict:
     spread = max(traces) / min(traces) - 1.0
-    return worded("same_scale", decided(spread < _EQUAL_TRACES), {"spread": spread})
+    return worded("same_scale", decided(spread < EQUAL_TRACES), {"spread": spread})

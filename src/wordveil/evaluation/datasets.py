@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,8 @@ class LabelledTexts:
         The label that the paper's precision and recall are about; empty if it is none of the paper's data.
     paper_name : str
         "sms" or "tweets" for a data set of the paper.
+    left_out : int
+        How many rows of the file belong to neither part of a fixed split.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class LabelledTexts:
     is_test: list[bool] | None = field(default=None, repr=False)
     positive: str = ""
     paper_name: str = ""
+    left_out: int = 0
 
     def __post_init__(self) -> None:
         if len(self.texts) != len(self.labels) or len(self.texts) != len(self.is_test or self.texts):
@@ -160,7 +163,8 @@ def load_labelled(
     test_path : path, optional
         A second file of the same layout, with the records to test on.
     split : str, optional
-        A column that says "train" or "test" for each record. Records with another value are left out.
+        A column that says "train" or "test" for each record. Records with another value are left out;
+        `left_out` of the result says how many.
     file : BinaryIO, optional
         Read this open file, such as standard input. Then `path` is only what to call it, and the layout has
         the format.
@@ -177,16 +181,17 @@ def load_labelled(
     if test_path is not None and split is not None:
         raise ParameterError("--test-file and --split-column are two ways to say the same. Hint: use one.")
     records = _read(path, layout, text, label, split, file)
-    is_test = None
+    is_test, rows = None, len(records.texts)
     if split is not None:
         records, is_test = _parts(path, records)
+    left_out = rows - len(records.texts)
     if test_path is not None:
         tested = _read(Path(test_path), layout, text, label, None)
         is_test = [False] * len(records.texts) + [True] * len(tested.texts)
         records = _Records(records.texts + tested.texts, records.labels + tested.labels, [])
     name = "" if dataset is None else dataset.name
     data = LabelledTexts(str(path), records.texts, records.labels, is_test, positive or "", name)
-    return replace(data, name=path.name.split(".")[0])
+    return replace(data, name=path.name.split(".")[0], left_out=left_out)
 
 
 class _Records(NamedTuple):
@@ -233,6 +238,8 @@ def _parts(path: Path, records: _Records) -> tuple[_Records, list[bool]]:
 
 
 def _check_labels(name: str, counts: Counter[str], *, is_random: bool) -> None:
+    if not all(isinstance(label, str) and label for label in counts):
+        raise FormatError(f"{name}: a record has no label. Hint: leave such records out.")
     if len(counts) < 2:
         raise FormatError(f"{name}: must have at least two labels. It has {len(counts)}.")
     if max(map(len, counts)) > _MAX_LABEL_LENGTH:
@@ -255,14 +262,39 @@ def as_labelled(
     parameter: str = "data",
 ) -> LabelledTexts:
     """Return labelled texts from a pair of texts and labels."""
-    texts, labels = as_pair(data, owner, parameter)
-    if isinstance(data, LabelledTexts):
-        return data
-    return LabelledTexts(name, [str(text) for text in texts], [str(label) for label in labels])
+    texts, labels = as_pair(data, name, owner, parameter)
+    return data if isinstance(data, LabelledTexts) else LabelledTexts(name, texts, labels)
 
 
-def as_pair(data: object, owner: str, parameter: str) -> tuple[Sequence[object], Sequence[object]]:
-    """Return texts and labels, or raise an error if the parameter is something else."""
+def as_pair(data: object, name: str, owner: str, parameter: str) -> tuple[list[str], list[str]]:
+    """Return texts and labels, or raise an error if the parameter is something else, or a label is missing.
+
+    A missing text counts as empty, as in a file. None, NaN and NA are missing, and so is an empty label.
+    """
+    texts, labels = _columns(data, owner, parameter)
+    known = ["" if _is_missing(label) else str(label) for label in labels]
+    if "" in known:
+        raise FormatError(f"{name}, row {known.index('') + 1}: has no label. Hint: leave such rows out.")
+    return ["" if _is_missing(text) else str(text) for text in texts], known
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a cell is empty: None, and what differs from itself, such as NaN and NaT.
+
+    Examples
+    --------
+    >>> [_is_missing(value) for value in (None, float("nan"), np.float32("nan"), "", 0)]
+    [True, True, True, False, False]
+    """
+    if value is None:
+        return True
+    try:
+        return bool(value != value)  # only what is missing differs from itself
+    except (TypeError, ValueError):  # pandas.NA is neither equal nor different
+        return type(value).__name__ == "NAType"
+
+
+def _columns(data: object, owner: str, parameter: str) -> tuple[Sequence[object], Sequence[object]]:
     if isinstance(data, LabelledTexts):
         return data.texts, data.labels
     must = "be labelled texts, or a pair of texts and labels of the same length"

@@ -98,8 +98,8 @@ def _row(name: str, result: Density) -> dict[str, Any]:
     return {
         "texts": name,
         "records": result.records,
-        "words_a_record_mean": result.words_mean,
-        "words_a_record_deviation": result.words_deviation,
+        "words_per_record_mean": result.words_mean,
+        "words_per_record_deviation": result.words_deviation,
         "vocabulary": result.vocabulary,
         "d_max_over_d_min": result.spread,
         "extreme_words": result.extreme_words,

@@ -1,9 +1,10 @@
 """The settings of a sweep."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
-from wordveil.errors import ParameterError, check_real, check_whole
+from wordveil.errors import check_real, check_whole, parameter_error
 from wordveil.noise import check_epsilon
 
 __all__ = ["Grid", "check_settings"]
@@ -13,13 +14,17 @@ _MAX_DRAWS: Final = 60_000  # counts of draws are stored as uint16, which ends a
 
 def check_settings(epsilons: tuple[float, ...], lams: tuple[float, ...], owner: str) -> None:
     """Raise a ParameterError unless the ε and the λ are in range, different and in ascending order."""
-    for name, values in (("epsilons", epsilons), ("lams", lams)):
-        if not values or list(values) != sorted(set(values)):
-            raise ParameterError(f"The {name} of {owner} must be different numbers in ascending order.")
     for epsilon in epsilons:
         check_epsilon(epsilon, owner, "epsilons")
     for lam in lams:
         check_real(lam, "lams", owner, "be in [0, 1]", 0.0, 1.0)
+    for name, values in (("epsilons", epsilons), ("lams", lams)):
+        if not values:
+            raise parameter_error(name, owner, "be one or several numbers", values)
+        for before, after in pairwise(values):
+            if before >= after:
+                must = "be different numbers in ascending order, each above the one before it"
+                raise parameter_error(name, owner, must, after)
 
 
 @dataclass(frozen=True, slots=True)

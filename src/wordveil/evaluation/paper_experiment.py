@@ -13,6 +13,7 @@ from wordveil.engines.local import checked_workers
 from wordveil.errors import ParameterError
 from wordveil.evaluation.datasets import LabelledTexts, load_labelled, recognise_dataset
 from wordveil.evaluation.density_experiment import density
+from wordveil.evaluation.paper_statements import DRAWS, REPETITIONS
 from wordveil.evaluation.privacy_experiment import privacy_sweep
 from wordveil.evaluation.results import PaperResult, Result
 from wordveil.evaluation.settings import EPSILONS, LAMS, make_grid
@@ -89,8 +90,8 @@ class PaperRun:
         files: dict[str, Path],
         *,
         words: str | int = "all",
-        draws: int = 100,
-        repetitions: int = 5,
+        draws: int = DRAWS,
+        repetitions: int = REPETITIONS,
         workers: int | None = None,
         device: DeviceName = "cpu",
         caches: tuple[Path | bool, Path | bool] = (True, True),
@@ -98,7 +99,7 @@ class PaperRun:
         threads = checked_workers(workers)
         grid = make_grid(embedding, EPSILONS, LAMS, device=device)
         learning = make_grid(embedding, EPSILONS, _UTILITY_LAMS, device=device)
-        self._files = files
+        self._files, self._all_words = files, len(embedding)
 
         def sweep(watch: Watch) -> Result:
             return privacy_sweep(
@@ -146,6 +147,7 @@ class PaperRun:
             "vectors": compared[0].settings["vectors"],
             "fingerprint": compared[0].settings["fingerprint"],
             "words": compared[0].settings["words"],
+            "words_of_the_vectors": self._all_words,
             "draws": compared[0].settings["draws"],
             "data_files_as_documented": {name: is_known_file(path) for name, path in self._files.items()},
         }

@@ -5,7 +5,12 @@ from typing import Any, Final
 
 from wordveil.evaluation.verdicts import paper
 
-__all__ = ["paper_statement"]
+__all__ = ["DRAWS", "REPETITIONS", "paper_statement"]
+
+DRAWS: Final = 100
+"""How often the paper draws each word."""
+REPETITIONS: Final = 5
+"""Of the splits; the paper does not say how many it has."""
 
 _MIDDLE: Final = (5, 10, 20)
 _SIMILAR: Final = "GloVe"  # of the paper's two tables, the one whose vectors are like the default ones

@@ -15,7 +15,16 @@ from wordveil.evaluation.claim_words import with_numbers
 from wordveil.evaluation.claims import PERCENTILES, claims, mean_interval
 from wordveil.evaluation.grid import Grid
 from wordveil.evaluation.results import PrivacyResult
-from wordveil.evaluation.settings import EPSILONS, LAMS, Family, Setting, as_settings, families_of, make_grid
+from wordveil.evaluation.settings import (
+    EPSILONS,
+    LAMS,
+    Family,
+    Setting,
+    as_settings,
+    families_of,
+    make_grid,
+    vectors_of,
+)
 from wordveil.evaluation.student import finite
 from wordveil.evaluation.sweep import Sweep, block_count, sweep_family
 from wordveil.evaluation.sweep_cache import chosen_cache
@@ -105,13 +114,20 @@ def privacy_sweep(
             watch=lambda done, _, before=before: watch(before + done, sum(totals)),  # type: ignore[misc]
         )
         parts.append(_FamilyPart(family, drawn, neighbour_distances(_space(family), selection.ids)))
-    name = _space(families[0]).provenance.name or "these vectors"
     facts = [row for part in parts for row in _rows(part)]
-    return PrivacyResult(name, _settings(parts, selections[0].missing), facts, _verdicts(parts))
+    return PrivacyResult(_name(families), _settings(parts, selections[0].missing), facts, _verdicts(parts))
 
 
 def _space(family: Family) -> Embedding:
     return family.first.mechanism.embedding
+
+
+def _name(families: list[Family]) -> str:
+    """Return the names of the vectors; of those with several numbers of axes, the name without the number."""
+    names = {_space(family).provenance.name for family in families}
+    if len(names) > 1:
+        names = {name.partition("[")[0] for name in names}
+    return ", ".join(sorted(filter(None, names))) or "these vectors"
 
 
 def _grid(family: Family, draws: int, eta: float, seed: int) -> Grid:
@@ -160,14 +176,14 @@ def _verdicts(parts: list[_FamilyPart]) -> list[Verdict]:
 def _settings(parts: list[_FamilyPart], missing: int) -> dict[str, Any]:
     """Return what the numbers depend on, once for all parts."""
     first = parts[0].sweep
-    facts = [setting.facts() for part in parts for row in part.family.members for setting in row]
+    settings = [setting for part in parts for row in part.family.members for setting in row]
+    facts = [setting.facts() for setting in settings]
 
     def different(name: str) -> list[Any]:
         return sorted({fact[name] for fact in facts if fact[name] is not None})
 
     return {
-        "vectors": ", ".join(different("vectors")),
-        "fingerprint": _space(parts[0].family).fingerprint,
+        **vectors_of(settings),
         "words": len(first.ids),
         "words_without_vector": missing,
         "mechanism": different("mechanism"),

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
@@ -24,7 +25,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """The result of an experiment.
 
@@ -49,6 +50,17 @@ class Result:
     facts: list[dict[str, Any]]
     claims: list[Verdict] = field(default_factory=list)
     is_private: bool = False
+
+    def __repr__(self) -> str:
+        """Return the kind and the size, in one line."""
+        sizes = f"{len(self.rows())} rows, {len(self.verdicts())} verdicts"
+        return f"<{type(self).__name__} of {self.name!r}: {sizes}{', private' if self.is_private else ''}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the summary, the verdicts and the main table of the report."""
+        # By name, since reports know results and not the other way round.
+        report = import_module("wordveil.report.report").make_report(self)
+        return str(report._repr_html_())
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows, as plain JSON values."""
@@ -82,7 +94,7 @@ class Result:
         return result
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PrivacyResult(Result):
     """N_w and S_w of public words.
 
@@ -95,7 +107,7 @@ class PrivacyResult(Result):
     kind: ClassVar = "privacy"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DensityResult(Result):
     """How densely the words of texts lie.
 
@@ -108,7 +120,7 @@ class DensityResult(Result):
     points: list[dict[str, Any]] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UtilityResult(Result):
     """Scores of classifiers trained on private text.
 
@@ -125,7 +137,7 @@ class UtilityResult(Result):
     kind: ClassVar = "utility"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PaperResult(Result):
     """All experiments of the paper: a row per claim, with what the paper says and what came out.
 
@@ -157,7 +169,7 @@ class PaperResult(Result):
         return [Verdict(f"{row['data']}: {row['claim']}", row["outcome"], row["ours"]) for row in self.rows()]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FrontierResult(Result):
     """What settings are worth: attacks, exposed words, what is proven, closeness, and what texts are worth.
 
@@ -180,7 +192,7 @@ class FrontierResult(Result):
     kind: ClassVar = "frontier"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TuningResult(Result):
     """The setting that serves a goal best, the runner-up, and what was tried.
 
@@ -223,9 +235,20 @@ def result_from_dict(facts: Mapping[str, Any]) -> Result:
     values = {name: value for name, value in facts.items() if name not in ("kind", "rows", "claims")}
     try:
         verdicts = [_verdict(verdict) for verdict in facts["claims"]]
-        return known(**values, facts=[dict(row) for row in facts["rows"]], claims=verdicts)
+        return known(**values, facts=[_row(row) for row in facts["rows"]], claims=verdicts)
     except (KeyError, TypeError, ValueError):
         raise FormatError("This is not a result of an experiment: it has other keys.") from None
+
+
+_RENAMED: Final = {
+    "words_a_record_mean": "words_per_record_mean",
+    "words_a_record_deviation": "words_per_record_deviation",
+}
+"""Columns of older results, and what they are called now."""
+
+
+def _row(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {_RENAMED.get(name, name): value for name, value in values.items()}
 
 
 def _verdict(values: Mapping[str, Any]) -> Verdict:

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final
 
 from wordveil.block_list import BlockList
 from wordveil.embedding import Embedding
-from wordveil.errors import ParameterError, parameter_error
+from wordveil.errors import ParameterError, check_whole, parameter_error
 from wordveil.evaluation.blocked_settings import with_block_list
 from wordveil.evaluation.grid import check_settings
 from wordveil.mechanisms import Laplace, Mahalanobis, Mechanism, make_mechanism, mechanism_class
 from wordveil.nearest.devices import DeviceName
 
-__all__ = ["EPSILONS", "LAMS", "Family", "Setting", "as_settings", "families_of", "make_grid"]
+__all__ = ["EPSILONS", "LAMS", "Family", "Setting", "as_settings", "families_of", "make_grid", "vectors_of"]
 
 EPSILONS: Final = (1.0, 5.0, 10.0, 20.0, 40.0)
 """The paper's ε."""
@@ -66,11 +67,11 @@ def as_settings(
 
 def make_grid(
     embedding: Embedding,
-    epsilons: Sequence[float] = EPSILONS,
-    lams: Sequence[float] = LAMS,
+    epsilons: Iterable[float] | float = EPSILONS,
+    lams: Iterable[float] | float = LAMS,
     *,
-    dims: Sequence[int] = (),
-    mechanisms: Sequence[str] = ("mahalanobis",),
+    dims: Iterable[int] | int = (),
+    mechanisms: Iterable[str] | str = ("mahalanobis",),
     device: DeviceName = "cpu",
     blocked: BlockList | None = None,
     **options: Any,
@@ -81,11 +82,11 @@ def make_grid(
     ----------
     embedding : Embedding
         Public words and vectors.
-    epsilons, lams : lists of float
+    epsilons, lams : lists of float, or float
         In ascending order.
-    dims : list of int
+    dims : list of int, or int
         Numbers of principal axes (default: all of the vectors).
-    mechanisms : list of str
+    mechanisms : list of str, or str
         Names of mechanisms.
     device : str
         Where those that can use a GPU search for words.
@@ -101,25 +102,48 @@ def make_grid(
     >>> len(grid), grid[0].facts()["dims"], grid[-1].mechanism.parameters()["lam"]
     (4, 20, 1.0)
     """
-    check_settings(tuple(epsilons), tuple(lams), "make_grid")
-    spaces = [embedding if k == embedding.dim else embedding.project(k) for k in dims] or [embedding]
+    if not isinstance(embedding, Embedding):
+        raise parameter_error("embedding", "make_grid", "be vectors, as load_embedding() returns", embedding)
+    chosen_epsilons, chosen_lams = _listed(epsilons), _listed(lams)
+    check_settings(chosen_epsilons, chosen_lams, "make_grid")
+    axes = [check_whole(k, "dims", "make_grid", 1, embedding.dim) for k in _listed(dims)]
+    spaces = [embedding if k == embedding.dim else embedding.project(k) for k in axes] or [embedding]
+    names = _listed(mechanisms)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise parameter_error("mechanisms", "make_grid", "be one or several names of mechanisms", mechanisms)
     settings = []
-    for space in spaces:
-        for name in mechanisms:
-            names = {option.name for option in mechanism_class(name).options}
-            chosen = {option: value for option, value in options.items() if option in names}
-            variants = [chosen | {"lam": lam} for lam in lams] if "lam" in names else [chosen]
-            settings += [
-                Setting(make_mechanism(name, space, epsilon, device=device, **variant))
-                for variant in variants
-                for epsilon in epsilons
-            ]
+    for space, name in product(spaces, names):
+        known = {option.name for option in mechanism_class(name).options}
+        chosen = {option: value for option, value in options.items() if option in known}
+        variants = [chosen | {"lam": lam} for lam in chosen_lams] if "lam" in known else [chosen]
+        settings += [
+            Setting(make_mechanism(name, space, epsilon, device=device, **variant))
+            for variant in variants
+            for epsilon in chosen_epsilons
+        ]
     unused = set(options).difference(
-        option.name for name in mechanisms for option in mechanism_class(name).options
+        option.name for name in names for option in mechanism_class(name).options
     )
     if unused:
         raise ParameterError(f"None of the mechanisms has an option '{min(unused)}'.")
     return with_block_list(settings, blocked)
+
+
+def _listed(values: Any) -> tuple[Any, ...]:
+    """Return several values, or a single one, as a tuple."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        return (values,)
+    return tuple(values)
+
+
+def vectors_of(settings: Iterable[Setting]) -> dict[str, str]:
+    """Return the names and the fingerprints of all vectors that settings use, in the same order."""
+    spaces = {setting.mechanism.embedding.fingerprint: setting.mechanism.embedding for setting in settings}
+    named = sorted((space.provenance.name, fingerprint) for fingerprint, space in spaces.items())
+    return {
+        "vectors": ", ".join(dict.fromkeys(name for name, _ in named)),
+        "fingerprint": ", ".join(fingerprint for _, fingerprint in named),
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +163,10 @@ class Family:
         return self.members[0][0]
 
     def distinction(self, others: "Sequence[Family]") -> str:
-        """Return in words what sets this family apart from the others."""
-        facts = self.first.facts()
+        """Return in words what sets this family apart from the others: its name, if that is enough."""
+        facts, rest = _told(self), [_told(other) for other in others if other is not self]
+        if facts["setting"] and all(other["setting"] != facts["setting"] for other in rest):
+            return str(facts["setting"])
         parts = {
             "setting": f"{facts['setting']}",
             "vectors": f"{facts['vectors']}",
@@ -152,7 +178,7 @@ class Family:
         differing = [
             text
             for name, text in parts.items()
-            if facts[name] and any(other.first.facts()[name] != facts[name] for other in others)
+            if facts[name] and any(other[name] != facts[name] for other in rest)
         ]
         return ", ".join(differing) or f"ε from {self.epsilons[0]} to {self.epsilons[-1]}"
 
@@ -166,6 +192,12 @@ class Family:
             for row in self.members
             for setting in row
         )
+
+
+def _told(family: Family) -> dict[str, Any]:
+    """Return the facts about a family; the vectors without [k], which are their dimensions."""
+    facts = family.first.facts()
+    return facts | {"vectors": facts["vectors"].partition("[")[0]}
 
 
 def families_of(settings: Sequence[Setting]) -> list[Family]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from wordveil.embedding import Embedding
 from wordveil.engines.base import perturbed_texts
-from wordveil.errors import FormatError, MachineError, ParameterError, check_whole, sealed
+from wordveil.errors import FormatError, MachineError, check_whole, parameter_error, sealed
 from wordveil.evaluation.blocked_settings import block_list_facts
 from wordveil.evaluation.claim_words import with_numbers
 from wordveil.evaluation.classifiers import Classifier, Fits, check_classifier, classifier_name, classify
@@ -21,7 +21,15 @@ from wordveil.evaluation.estimator_digest import classifier_digest
 from wordveil.evaluation.mechanism_draws import class_digest
 from wordveil.evaluation.results import UtilityResult
 from wordveil.evaluation.scores import confusion
-from wordveil.evaluation.settings import EPSILONS, Family, Setting, as_settings, families_of, make_grid
+from wordveil.evaluation.settings import (
+    EPSILONS,
+    Family,
+    Setting,
+    as_settings,
+    families_of,
+    make_grid,
+    vectors_of,
+)
 from wordveil.evaluation.utility_cache import Matrices, ScoreCache, user_scores
 from wordveil.evaluation.utility_claims import ScoredGrid, utility_claims
 from wordveil.evaluation.utility_rows import Scored, utility_rows
@@ -34,6 +42,7 @@ from wordveil.tokens import join, split
 __all__ = ["OVERLAP", "TestedOn", "random_split", "utility"]
 
 TestedOn = Literal["private", "clean"]
+_KINDS_OF_TEST: Final[tuple[TestedOn, ...]] = ("private", "clean")
 _TRAIN_SHARE: Final = 0.7  # learn from 70%, test on 30%
 OVERLAP: Final = (1.0 - _TRAIN_SHARE) / _TRAIN_SHARE
 """The size of a test part over that of its training part. Repetitions share data, which widens intervals."""
@@ -52,7 +61,7 @@ def utility(
     name: str = "texts",
     classifier: Classifier = "bow",
     repetitions: int = 5,
-    tested_on: Sequence[TestedOn] = ("private", "clean"),
+    tested_on: Sequence[TestedOn] | Literal["private", "clean", "both"] = "both",
     seed: int = 0,
     cache: Path | bool = True,
     watch: Callable[[int, int], None] = lambda *_: None,
@@ -77,8 +86,8 @@ def utility(
         a pipeline that begins with a vectorizer. Labels are the numbers 0, 1, … of their alphabetical order.
     repetitions : int
         How many splits and draws.
-    tested_on : list of str
-        "private", "clean" or both.
+    tested_on : str or list of str
+        "private", "clean" or "both".
     seed : int
         Makes the splits and the noise repeatable.
     cache : bool or Path
@@ -109,9 +118,7 @@ def utility(
     check_whole(repetitions, "repetitions", "utility", 1, 1000)
     check_whole(seed, "seed", "utility", 0)
     check_classifier(classifier, "utility")
-    if not tested_on or not set(tested_on) <= {"private", "clean"}:
-        raise ParameterError("The 'tested_on' parameter of utility must be private, clean or both.")
-    run = _Run(labelled, classifier, repetitions, tuple(dict.fromkeys(tested_on)), seed)
+    run = _Run(labelled, classifier, repetitions, _kinds_of_test(tested_on), seed)
     run.open_cache(cache)
     total, done = repetitions * (1 + len(settings)), 0
     scored: list[list[Matrices]] = []
@@ -124,12 +131,20 @@ def utility(
     return _result(run, settings, scored)
 
 
+def _kinds_of_test(tested_on: object) -> tuple[TestedOn, ...]:
+    """Return the kinds of text to test on: of one name, of "both", or of a list."""
+    names = (tested_on,) if isinstance(tested_on, str) else tested_on
+    listed = _KINDS_OF_TEST if names == ("both",) else tuple(names) if isinstance(names, Iterable) else ()
+    if not listed or any(name not in _KINDS_OF_TEST for name in listed):
+        raise parameter_error("tested_on", "utility", "be private, clean or both", tested_on)
+    return tuple(dict.fromkeys(listed))
+
+
 def _with_test(data: LabelledTexts, test: Data | None) -> LabelledTexts:
     """Return data with a fixed split, if there is a second collection to test on."""
     if test is None:
         return data
-    tested = as_pair(test, "utility", "test")
-    texts, labels = [str(text) for text in tested[0]], [str(label) for label in tested[1]]
+    texts, labels = as_pair(test, "the texts to test on", "utility", "test")
     is_test = [False] * len(data.texts) + [True] * len(texts)
     return replace(data, texts=data.texts + texts, labels=data.labels + labels, is_test=is_test)
 
@@ -305,8 +320,7 @@ def _settings(run: _Run, settings: list[Setting]) -> dict[str, Any]:
         "repetitions": run.repetitions,
         "tested_on": list(run.tested_on),
         "seed": run.seed,
-        "vectors": ", ".join(different("vectors")),
-        "fingerprint": settings[0].mechanism.embedding.fingerprint,
+        **vectors_of(settings),
         "mechanism": different("mechanism"),
         "dims": different("dims"),
         "epsilons": different("epsilon"),

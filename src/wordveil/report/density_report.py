@@ -49,8 +49,8 @@ def _summary(result: DensityResult, row: Row, charts: Sequence[Chart]) -> tuple[
     return (
         f"{row['records']:,} texts of {result.name} contain {row['vocabulary']:,} words that have a vector.",
         f"The {row['extreme_words']} sparsest words are {row['sparsest_over_densest']:.1f} times as far from "
-        f"their nearest neighbours as the {row['extreme_words']} densest, and "
-        f"{row['share_with_sparsest']:.2%} of the texts contain a given one of them.",
+        f"their nearest neighbours as the {row['extreme_words']} densest; a sparse one occurs in "
+        f"{row['share_with_sparsest']:.2%} of the texts on average.",
         observed,
     )
 
@@ -72,21 +72,21 @@ def _table(result: DensityResult, row: Row) -> StatTable:
     note = (
         "Distances are those to the nearest other word of the texts; ± is the standard deviation. Sparsest / "
         f"densest is the mean distance of the {count} sparsest words over that of the {count} densest; "
-        f"records with a sparse word: the mean share that contains a given one of the {count} sparsest."
+        f"records with a sparse word: in how many one of the {count} sparsest occurs, on average."
     )
     return StatTable(f"How densely the words of {result.name} lie", header, tuple(rows), note)
 
 
 def _paper_row(values: dict[str, Any]) -> dict[str, Any]:
-    mean, deviation = values["words_a_record"]
-    return {**values, "words_a_record_mean": mean, "words_a_record_deviation": deviation}
+    mean, deviation = values["words_per_record"]
+    return {**values, "words_per_record_mean": mean, "words_per_record_deviation": deviation}
 
 
 def _cells(name: str, row: Row) -> tuple[str, ...]:
     return (
         name,
         f"{row['records']:,}",
-        f"{row['words_a_record_mean']:.1f} ± {row['words_a_record_deviation']:.1f}",
+        f"{row['words_per_record_mean']:.1f} ± {row['words_per_record_deviation']:.1f}",
         f"{row['vocabulary']:,}",
         f"{row['d_max_over_d_min']:.2f}",
         f"{row['sparsest_over_densest']:.2f}",

@@ -8,7 +8,7 @@ from wordveil.evaluation.verdicts import UNDECIDED, Verdict
 from wordveil.report.charts import Line
 from wordveil.report.tables import StatTable
 
-__all__ = ["Row", "course", "ends", "grid_table", "lines_of", "name_settings", "tally", "values_of"]
+__all__ = ["Row", "course", "grid_table", "lines_of", "name_settings", "tally", "values_of"]
 
 Row = Mapping[str, Any]
 
@@ -115,29 +115,6 @@ def _line(name: str, rows: list[Row], key: str, low: str, high: str) -> Line:
     return Line(name, column("epsilon"), column(key), *((column(low), column(high)) if has_intervals else ()))
 
 
-def ends(rows: Sequence[Row], decimals: int, unit: str = "") -> str:
-    """Return the range of the means at the smallest and at the largest ε, in words.
-
-    Examples
-    --------
-    >>> ends([{"epsilon": e, "mean": m} for e, m in ((1.0, 0.2), (5.0, 90.0), (5.0, 60.0))], 0, "%")
-    'from 0% at ε = 1 to 60–90% at ε = 5'
-    """
-
-    def means(epsilon: float | None) -> str:
-        values = [row["mean"] for row in rows if row["epsilon"] == epsilon]
-        low, high = f"{min(values):.{decimals}f}", f"{max(values):.{decimals}f}"
-        return f"{low if low == high else f'{low}–{high}'}{unit}"
-
-    epsilons = values_of(rows, "epsilon")
-    if not epsilons:
-        return f"to {means(None)}"
-    first, last = min(epsilons), max(epsilons)
-    if first == last:
-        return f"to {means(first)} at ε = {first:g}"
-    return f"from {means(first)} at ε = {first:g} to {means(last)} at ε = {last:g}"
-
-
 def course(rows: Sequence[Row], decimals: int, unit: str = "") -> str:
     """Return where the means go with ε, in words; for each setting if an ε means something else in each.
 
@@ -147,22 +124,44 @@ def course(rows: Sequence[Row], decimals: int, unit: str = "") -> str:
     >>> rows = [{"mechanism": name, "epsilon": e, "mean": e / 10} for name, e in settings]
     >>> course(rows[:2], 1)
     'goes from 0.1 at ε = 1 to 0.2 at ε = 2'
+    >>> course(rows[:1], 1)
+    'is 0.1 at ε = 1'
     >>> course(rows, 1)
     'goes from 0.1 at ε = 1 to 0.2 at ε = 2 (a); is 0.9 at ε = 9 (b)'
     """
     mechanisms = values_of(rows, "mechanism")
-    if len(mechanisms) < 2 and not values_of(rows, "setting"):
-        return f"goes {ends(rows, decimals, unit)}"
+    vectors = {_FORMATS["vectors"](name) for name in values_of(rows, "vectors")}
+    if max(len(mechanisms), len(vectors)) < 2 and not values_of(rows, "setting"):
+        return _course(rows, decimals, unit)
     groups: dict[str, list[Row]] = {}
     for name, row in zip(name_settings(rows), rows, strict=True):
         groups.setdefault(name, []).append(row)
-    parts = []
-    for name, group in groups.items():
-        is_one = len({row["epsilon"] for row in group}) == 1
-        words = ends(group, decimals, unit)
-        parts.append(f"{f'is {words[3:]}' if is_one else f'goes {words}'} ({name})")
+    parts = [f"{_course(group, decimals, unit)} ({name})" for name, group in groups.items()]
     more = len(parts) - _MOST_SETTINGS
     return "; ".join(parts[:_MOST_SETTINGS]) + (f"; {more} more settings in the tables" if more > 0 else "")
+
+
+def _course(rows: Sequence[Row], decimals: int, unit: str) -> str:
+    """Return the range of the means at the smallest and at the largest ε, in words.
+
+    Examples
+    --------
+    >>> _course([{"epsilon": e, "mean": m} for e, m in ((1.0, 0.2), (5.0, 90.0), (5.0, 60.0))], 0, "%")
+    'goes from 0% at ε = 1 to 60–90% at ε = 5'
+    """
+
+    def means(epsilon: float | None) -> str:
+        values = [row["mean"] for row in rows if row["epsilon"] == epsilon]
+        low, high = f"{min(values):.{decimals}f}", f"{max(values):.{decimals}f}"
+        return f"{low if low == high else f'{low}–{high}'}{unit}"
+
+    epsilons = values_of(rows, "epsilon")
+    if not epsilons:
+        return f"is {means(None)}"
+    first, last = min(epsilons), max(epsilons)
+    if first == last:
+        return f"is {means(first)} at ε = {first:g}"
+    return f"goes from {means(first)} at ε = {first:g} to {means(last)} at ε = {last:g}"
 
 
 def tally(verdicts: Sequence[Verdict]) -> str:

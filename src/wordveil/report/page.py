@@ -9,17 +9,16 @@ from wordveil.report.chart_words import describe
 from wordveil.report.charts import Chart
 from wordveil.report.setting_labels import labelled_settings
 from wordveil.report.styles import NARROW, page_style
-from wordveil.report.tables import StatTable, escaped
+from wordveil.report.tables import StatTable, escaped, outcome_cell
 
 if TYPE_CHECKING:
     from wordveil.report.report import Report
 
-__all__ = ["NOT_FOR_RELEASE", "page_html"]
+__all__ = ["NOT_FOR_RELEASE", "excerpt_html", "page_html"]
 
 NOT_FOR_RELEASE: Final = (
     "Computed from the texts themselves, without noise: if they are private, this page is not for release."
 )
-_MARKS: Final = {"holds": "✓", "does not hold": "✗", "undecided": "?"}
 
 
 def page_html(report: "Report", *, index: str = "") -> str:
@@ -39,6 +38,22 @@ def page_html(report: "Report", *, index: str = "") -> str:
         f"<footer>Rendered by wordveil {version('wordveil')}. "
         "This page needs no network and contains no script.</footer></main></body></html>\n"
     )
+
+
+def excerpt_html(report: "Report") -> str:
+    """Return the title, the summary, the verdicts and the main table, for a notebook."""
+    sentences = [*report.summary, *([NOT_FOR_RELEASE] if report.is_private else [])]
+    paragraphs = "".join(f"<p>{escaped(sentence)}</p>" for sentence in sentences)
+    tables = report.all_tables()[: 2 if report.verdicts or report.claims else 1]
+    return f"<div><h2>{escaped(report.title)}</h2>{paragraphs}{''.join(map(_plain, tables))}</div>"
+
+
+def _plain(table: StatTable) -> str:
+    """Return a table without the box, the cue and the classes of a page."""
+    rows = "".join(f"<tr>{''.join(f'<td>{escaped(cell)}</td>' for cell in row)}</tr>" for row in table.rows)
+    head = "".join(f"<th>{escaped(name)}</th>" for name in table.columns)
+    body = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f"<p><b>{escaped(table.title)}</b></p>{body}"
 
 
 def _contents(report: "Report") -> str:
@@ -96,9 +111,8 @@ def _verdicts(report: "Report") -> str:
         table = report.claims.html()
         return f'<section class="verdicts" id="verdicts"><h2>Does it hold here?</h2>{table}</section>'
     rows = "".join(
-        f"<tr><td>{escaped(verdict.claim)}</td>"
-        f'<td class="outcome {verdict.outcome.replace(" ", "-")}">{_MARKS[verdict.outcome]} '
-        f"{verdict.outcome}</td><td>{escaped(verdict.evidence)}</td></tr>"
+        f"<tr><td>{escaped(verdict.claim)}</td>{outcome_cell(verdict.outcome)}"
+        f"<td>{escaped(verdict.evidence)}</td></tr>"
         for verdict in report.verdicts
     )
     names = "".join(f'<th scope="col">{name}</th>' for name in ("claim", "verdict", "numbers"))

@@ -33,7 +33,7 @@ _DIFFERENT: Final = {
 def privacy_report(result: PrivacyResult) -> Report:
     """Return the report of a sweep over public words."""
     rows, settings = result.rows(), result.settings
-    all_dims = values_of(rows, "dims")
+    all_dims = sorted(values_of(rows, "dims"))
     parts = [
         _Part(
             settings,
@@ -44,15 +44,15 @@ def privacy_report(result: PrivacyResult) -> Report:
         for dims in all_dims
         for statistic in _STATISTICS
     ]
-    last = parts[-len(_STATISTICS) :]  # on all axes, which the paper's are
+    last = parts[-len(_STATISTICS) :]  # on the most axes: all of them, as in the paper, if they were measured
     tables = [part.means() for part in parts] + [part.percentiles() for part in parts]
     if settings.get("compare_paper"):
         tables += [part.comparison() for part in last]
         tables += [_benchmark(last)] if all_dims[-1] == _BENCHMARK_DIM else []
     return Report(
         "privacy",
-        f"How much privacy words get: {result.name}, {settings['words']:,} words",
-        _summary(result, last),
+        f"How much privacy words get: {_space(rows, all_dims)}, {settings['words']:,} words",
+        _summary(result, parts),
         result.verdicts(),
         [part.chart() for part in [*last, *parts[: -len(_STATISTICS)]] if values_of(part.rows, "epsilon")],
         [*tables, _intervals(rows, settings["draws"])],
@@ -66,14 +66,38 @@ def privacy_report(result: PrivacyResult) -> Report:
 def _summary(result: PrivacyResult, parts: Sequence["_Part"]) -> tuple[str, str, str]:
     settings, rows = result.settings, result.rows()
     count = len(set(name_settings(rows)))
-    n_w, s_w = course(parts[0].rows, 1, "%"), course(parts[1].rows, 1)
     return (
-        f"{settings['words']:,} public words of {settings['vectors']} were drawn {settings['draws']} times "
+        f"{settings['words']:,} public words of {_vectors(rows)} were drawn {settings['draws']} times "
         f"each at {count} setting{'s'[: count > 1]} and {len(values_of(rows, 'epsilon'))} ε.",
-        f"N_w, the share of draws in which a word stays itself, {n_w}; S_w, the number of different "
-        f"answers in {settings['draws']} draws, {s_w}.",
+        f"N_w, the share of draws in which a word stays itself, {_courses(parts, 'N_w', '%')}; S_w, the "
+        f"number of different answers in {settings['draws']} draws, {_courses(parts, 'S_w')}.",
         f"A smaller N_w and a larger S_w are more private. {tally(result.verdicts())}",
     )
+
+
+def _courses(parts: Sequence["_Part"], statistic: str, unit: str = "") -> str:
+    """Return where a statistic goes with ε, on each number of axes if there are several."""
+    chosen = [part for part in parts if part.statistic == statistic]
+    courses = [course(part.rows, 1, unit) for part in chosen]
+    if len(chosen) == 1:
+        return courses[0]
+    return "; ".join(
+        f"on {part.rows[0]['dims']} dims {words}" for part, words in zip(chosen, courses, strict=True)
+    )
+
+
+def _vectors(rows: Sequence[Row]) -> str:
+    """Return the names of the vectors that rows are about, without the number of their axes."""
+    names = [name.partition("[")[0] for name in values_of(rows, "vectors")]
+    return ", ".join(dict.fromkeys(filter(None, names))) or "these vectors"
+
+
+def _space(rows: Sequence[Row], dims: Sequence[int]) -> str:
+    """Return the vectors, and the numbers of axes if there are several or not all of them."""
+    is_projected = any("[" in name for name in values_of(rows, "vectors"))
+    *others, last = map(str, dims)
+    listed = f"{', '.join(others)} and {last}" if others else last
+    return f"{_vectors(rows)}, {listed} dims" if others or is_projected else _vectors(rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +111,10 @@ class _Part:
 
     @property
     def place(self) -> str:
-        """The vectors, and their number of axes if there are several."""
-        dims = f", {self.rows[0]['dims']} dims" if len(self.all_dims) > 1 else ""
-        return f"{self.settings['vectors']}{dims}"
+        """The vectors of these rows, and their number of axes if there are several or not all of them."""
+        if len(self.all_dims) > 1:
+            return f"{_vectors(self.rows)}, {self.rows[0]['dims']} dims"
+        return _space(self.rows, self.all_dims)
 
     @property
     def meaning(self) -> str:
@@ -123,8 +148,8 @@ class _Part:
         def cell(row: Row) -> str:
             return " / ".join(f"{row[f'p{level}']:.{decimals}f}" for level in _PERCENTILES)
 
-        unit = "% of draws" if self.statistic == "N_w" else f"answers in {self.settings['draws']} draws"
-        return self._table("5th / 50th / 95th percentile over words", cell, f"In {unit}.")
+        note = f"{self.statistic} is {self.meaning}."
+        return self._table("5th / 50th / 95th percentile over words", cell, note)
 
     def chart(self) -> Chart:
         """Return the percentiles over words against ε: one panel per percentile, one line per setting."""

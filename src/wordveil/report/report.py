@@ -11,7 +11,7 @@ from wordveil.errors import ParameterError, named_type, parameter_error
 from wordveil.evaluation.verdicts import Verdict
 from wordveil.report.charts import Chart
 from wordveil.report.output import json_lines, write_bytes
-from wordveil.report.page import page_html
+from wordveil.report.page import excerpt_html, page_html
 from wordveil.report.tables import StatTable, facts_csv, settings_table, verdict_table
 
 __all__ = ["FORMATS", "Report", "make_report"]
@@ -32,7 +32,7 @@ _BUILDERS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """What there is to say about one result.
 
@@ -79,6 +79,16 @@ class Report:
     data: Mapping[str, Any] = field(default_factory=dict)
     claims: StatTable | None = None
 
+    def __repr__(self) -> str:
+        """Return the title and the size, in one line."""
+        sizes = {"figure": self.charts, "table": self.tables, "verdict": self.verdicts}
+        counts = [f"{len(items)} {name}{'s'[: len(items) != 1]}" for name, items in sizes.items()]
+        return f"<Report {self.title!r}: {', '.join(counts)}{', private' if self.is_private else ''}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the summary, the verdicts and the main table."""
+        return excerpt_html(self)
+
     def text(self, format: str) -> str:
         """Return the report as "html", "csv", "json", "md" or "tex"."""
         formats: dict[str, Callable[[], str]] = {
@@ -86,7 +96,7 @@ class Report:
             "csv": lambda: facts_csv(self.facts),
             "json": lambda: json_lines(self.data or self._as_data()),
             "md": self._markdown,
-            "tex": lambda: "\n\n".join(table.latex() for table in self._all_tables()) + "\n",
+            "tex": lambda: "\n\n".join(table.latex() for table in self.all_tables()) + "\n",
         }
         return formats[_checked(format, tuple(formats), "Report.text")]()
 
@@ -94,12 +104,13 @@ class Report:
         verdicts = [verdict.to_dict() for verdict in self.verdicts]
         return {"settings": dict(self.settings), "rows": list(self.facts), "verdicts": verdicts}
 
-    def _all_tables(self) -> list[StatTable]:
+    def all_tables(self) -> list[StatTable]:
+        """Return the table of verdicts, if there are any, and those that follow."""
         claims = self.claims or (verdict_table(self.verdicts) if self.verdicts else None)
         return [*([claims] if claims else []), *self.tables]
 
     def _markdown(self) -> str:
-        tables = [*self._all_tables(), settings_table(self.settings)]
+        tables = [*self.all_tables(), settings_table(self.settings)]
         return (
             "\n\n".join([f"# {self.title}", " ".join(self.summary), *(t.markdown() for t in tables)]) + "\n"
         )

@@ -49,13 +49,14 @@ tbody tr:hover{background:var(--hover)}
 .verdicts table,.settings table{width:100%}
 .verdicts td,.verdicts th,.settings td,.settings th{text-align:left;white-space:normal;vertical-align:top;
  overflow-wrap:anywhere}
-.verdicts td:first-child{width:34%} .verdicts td:last-child{color:var(--grey)}
+.verdicts td:first-child{width:34%} .verdicts td:last-child:not(.outcome){color:var(--grey)}
 .verdicts th:first-child,.settings td:first-child{padding-left:0}
 .settings td:first-child{width:14rem;color:var(--grey)}
 .verdicts .outcome{white-space:nowrap;font-weight:600}
 .holds{color:var(--good)} .does-not-hold{color:var(--warn)} .undecided{color:var(--grey)}
 footer{margin-top:3rem;font-size:.8rem;color:var(--grey)}
 @media screen{.always{display:block}}
+@media (max-width:62rem){.below-desktop{display:block}}
 @media (max-width:60rem){.below-page{display:block}}
 @media (max-width:48rem){.below-tablet{display:block}
  h1{font-size:1.4rem}

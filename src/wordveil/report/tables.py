@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from wordveil.evaluation.verdicts import Verdict
+from wordveil.evaluation.verdicts import DOES_NOT_HOLD, HOLDS, UNDECIDED, Verdict
 from wordveil.report.setting_labels import labelled_settings
 
-__all__ = ["StatTable", "escaped", "facts_csv", "finite", "settings_table", "verdict_table"]
+__all__ = ["StatTable", "escaped", "facts_csv", "finite", "outcome_cell", "settings_table", "verdict_table"]
 
 
 def finite(value: float) -> float | None:
@@ -67,20 +69,45 @@ class StatTable:
     """The columns of sentences among columns of numbers."""
     is_code: bool = False
     """Whether its rows are the lines of a file, to be copied as they are."""
+    outcome_column: str | None = None
+    """The column of the words of a verdict, which have a mark and a colour on a page."""
 
     def _is_text_column(self, number: int) -> bool:
         return number == 0 or self.is_text or self.columns[number] in self.text_columns
 
-    def rich(self) -> RichTable:
-        """Return the table for a terminal."""
+    def rich(self, width: int | None = None) -> list[RichTable]:
+        """Return the table for a terminal; with a width, as several tables where its columns do not fit.
+
+        Each of these has the first column. Columns of sentences stay together: their lines break.
+        """
+        numbers = list(range(1, len(self.columns)))
+        if width is None or self.is_text or self.text_columns:
+            return [self._rich(numbers, width)]
+        parts: list[list[int]] = [[]]
+        for number in numbers:
+            if (
+                parts[-1]
+                and self._rich([*parts[-1], number], width).__rich_measure__(*_UNBOUNDED).maximum > width
+            ):
+                parts.append([])
+            parts[-1].append(number)
+        return [self._rich(part, width, is_first=part is parts[0]) for part in parts]
+
+    def _rich(self, numbers: Sequence[int], width: int | None, *, is_first: bool = True) -> RichTable:
+        """Return the first column and some others for a terminal; row names break only if they must."""
+        title = self.title if is_first else f"{self.title} (continued)"
         table = RichTable(
-            title=Text(self.title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
+            title=Text(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
         )
-        for number, name in enumerate(self.columns):
+        names = max(cell_len(row[0]) for row in ((self.columns[0],), *self.rows))
+        has_room = not self.is_text and (width is None or names <= width // 2)
+        for number in (0, *numbers):
             justify: Literal["left", "right"] = "left" if self._is_text_column(number) else "right"
-            table.add_column(Text(name), justify=justify, overflow="fold")  # broken, not cut
+            is_whole = number == 0 and has_room
+            # Broken, not cut.
+            table.add_column(Text(self.columns[number]), justify=justify, overflow="fold", no_wrap=is_whole)
         for row in self.rows:
-            table.add_row(*(Text(cell) for cell in row))
+            table.add_row(*(Text(row[number]) for number in (0, *numbers)))
         return table
 
     def csv(self) -> str:
@@ -124,7 +151,9 @@ class StatTable:
         body = "".join(
             "<tr>"
             + "".join(
-                f"<td{self._attributes(number, is_cell=True)}>{escaped(cell)}</td>"
+                outcome_cell(cell, self._label(number))
+                if self.columns[number] == self.outcome_column
+                else f"<td{self._attributes(number, is_cell=True)}>{escaped(cell)}</td>"
                 for number, cell in enumerate(row)
             )
             + "</tr>"
@@ -141,13 +170,19 @@ class StatTable:
     def _attributes(self, number: int, *, is_cell: bool = False) -> str:
         """Return the class of a column of sentences; where cells stand below each other, their names too."""
         if self.is_text:
-            return f' data-label="{escaped(self.columns[number])}"' if is_cell and number else ""
+            return self._label(number) if is_cell and number else ""
         return ' class="text"' if number and self._is_text_column(number) else ""
+
+    def _label(self, number: int) -> str:
+        return f' data-label="{escaped(self.columns[number])}"'
 
     def _cue(self) -> str:
         """Return a hint that the table scrolls, shown on screens that are narrower than the table."""
         words = [max(name.split(), key=len, default="") for name in self.columns]  # lines break in names only
-        widths = [_LETTER * max(map(len, column)) for column in zip(words, *self.rows, strict=True)]
+        widths = [
+            max(_BOLD * _pixels(word), *map(_pixels, cells))
+            for word, *cells in zip(words, *self.rows, strict=True)
+        ]
         widths = [
             min(width, _SENTENCES) if self._is_text_column(number) and (number or self.is_text) else width
             for number, width in enumerate(widths)
@@ -179,8 +214,25 @@ def escaped(text: str) -> str:
     return re.sub(r" (=|±|≤|≥|&lt;|&gt;) |(?<=\S) (?=[+−]\d)", _unbroken, text)
 
 
+def _pixels(text: str) -> float:
+    """Return about how wide a text is in a cell, in a wide font."""
+    narrow = sum(letter in _NARROW_LETTERS for letter in text)
+    return _NARROW_LETTER * narrow + _LETTER * (len(text) - narrow)
+
+
 def _unbroken(match: re.Match[str]) -> str:
     return match[0].replace(" ", "\u00a0")
+
+
+def outcome_cell(outcome: str, attributes: str = "") -> str:
+    """Return the cell of a verdict, with its mark and the class of its colour.
+
+    Examples
+    --------
+    >>> outcome_cell("does not hold")
+    '<td class="outcome does-not-hold">✗ does not hold</td>'
+    """
+    return f'<td class="outcome {outcome.replace(" ", "-")}"{attributes}>{_MARKS[outcome]} {outcome}</td>'
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> StatTable:
@@ -194,16 +246,30 @@ def settings_table(settings: Mapping[str, Any]) -> StatTable:
     return StatTable("Settings", ("what", "value"), tuple(labelled_settings(settings)), is_text=True)
 
 
-# Pixels, as the style of pages has them; a little more rather than less.
-_LETTER: Final = 7.2
-_PADDING, _MARGIN = 23.0, 32.0
+_MARKS: Final = {HOLDS: "✓", DOES_NOT_HOLD: "✗", UNDECIDED: "?"}
+
+# Pixels, as the style of pages has them; a little more rather than less: a cue in vain does no harm. The
+# letters are those of DejaVu Sans, which is wider than other fonts of systems.
+_LETTER, _NARROW_LETTER = 9.0, 4.8
+_BOLD: Final = 1.1  # how much wider the letters of a header are
+_NARROW_LETTERS: Final = frozenset(" .,:;/'()|ijltfrI")
+_PADDING, _MARGIN = 23.0, 44.0
 _COLUMN, _FIRST_COLUMN = 78.0, 150.0  # the narrowest column, and the widest first one on a phone
 _SENTENCES: Final = 130.0  # the narrowest column of sentences
 _LONG_NAME: Final = 14  # letters; shorter names of rows fit into one line on a phone
 # The screens on which a table that is wider than this does not fit; the next narrower ones would be too late.
-_SCREENS: Final = {"always": 960.0, "below-page": 768.0, "below-tablet": 480.0, "below-phone": 350.0}
-_WIDE_SCREENS: Final = ("always", "below-page")  # on which lines do not break in the first column
+_SCREENS: Final = {
+    "always": 992.0, "below-desktop": 960.0, "below-page": 768.0, "below-tablet": 480.0, "below-phone": 350.0,
+}  # fmt: skip
+_WIDE_SCREENS: Final = (
+    "always",
+    "below-desktop",
+    "below-page",
+)  # on which lines do not break in the first column
 
+
+_WIDE_CONSOLE: Final = Console(width=100_000)
+_UNBOUNDED: Final = _WIDE_CONSOLE, _WIDE_CONSOLE.options  # to measure how wide a table would be
 
 _SYMBOLS: Final = {
     "N_w": r"$N_w$",

@@ -27,11 +27,11 @@ def show_report(console: Console, report: Report, paths: Sequence[Path] = ()) ->
     for table in report.tables:
         if table.is_detail:
             continue
-        console.print(table.rich())
+        console.print(*table.rich(console.width))
         if table.note:
             console.print(Text(wrapped(table.note)), soft_wrap=True)
     if report.claims is not None:
-        console.print(report.claims.rich())
+        console.print(*report.claims.rich(console.width))
     for verdict in report.verdicts if report.claims is None else ():
         console.print(Text(str(verdict)), soft_wrap=True)
     details = sum(table.is_detail for table in report.tables)

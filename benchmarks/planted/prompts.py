@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from benchmarks.planted.mistake import Mistake
+from benchmarks.planted.mistake import NOTICED, Mistake
 from benchmarks.planted.paths import LANGCHAIN as _LANGCHAIN
 from benchmarks.planted.paths import LANGCHAIN_TESTS as _LANGCHAIN_TESTS
 from benchmarks.planted.paths import PROMPTS as _FILE
@@ -131,6 +131,13 @@ MISTAKES: Final = (
         _LANGCHAIN,
         {' else message | {"item": item}': " else message"},
         (f"{_LANGCHAIN_TESTS}::test_what_can_not_be_rebuilt_is_refused_if_it_should_be_perturbed",),
+    ),
+    Mistake(
+        "LangChain: a text or a tuple is an error that leads to it",
+        _LANGCHAIN,
+        {"    if isinstance(messages, str) or not all": "    if False and not all"},
+        (f"{_LANGCHAIN_TESTS}::test_what_is_no_message_of_langchain_is_refused",),
+        reason=r"AttributeError|" + NOTICED,
     ),
     Mistake(
         "LangChain: the system prompt of an agent is not seen",

@@ -167,7 +167,6 @@ MISTAKES: Final = (
         },
         (f"{_PROXY_TESTS}::test_web_sockets_are_refused",),
         LITELLM,
-        reason=NOTICED + r"|RuntimeError|assert",
     ),
     Mistake(
         "LiteLLM: other callbacks are passed a refused call",

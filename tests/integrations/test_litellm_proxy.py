@@ -163,8 +163,9 @@ def test_every_other_route_of_the_proxy_is_refused(proxy: TestClient, provider: 
 
 
 def test_web_sockets_are_refused() -> None:
-    async def app(*_: Any) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
         calls.append(1)
+        await send({"type": "websocket.close"})
 
     calls: list[int] = []
     for path in ("/v1/realtime?model=gpt", "/v1/chat/completions"):

@@ -16,6 +16,9 @@ ROLES = {"human": "user", "ai": "assistant"}
 
 def private_messages(guard: wv.PromptGuard, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Return the messages of a conversation as they may be sent. Only their text is sent, no other fields."""
+    if isinstance(messages, str) or not all(isinstance(item, BaseMessage) for item in messages):
+        del messages  # the frames of the error have no text
+        raise wv.ParameterError("The messages must be those of LangChain. Hint: convert_to_messages.")
     sent = guard([_described(item) for item in messages])
     return [_rebuilt(item, message["content"]) for item, message in zip(messages, sent, strict=True)]
 

@@ -54,6 +54,12 @@ def test_the_history_is_sent_as_it_was(guard: wv.PromptGuard) -> None:
     assert guard(conversation) == earlier
 
 
+def test_a_message_whose_edit_is_undone_is_drawn_anew(guard: wv.PromptGuard) -> None:
+    """As docs/integrations/prompts.md says."""
+    first, _, third = (guard([user(text)]) for text in (TEXT, "red tea", TEXT))
+    assert third != first
+
+
 def test_equal_messages_at_other_positions_are_drawn_separately(guard: wv.PromptGuard) -> None:
     sent = guard([user()] * 6)
     assert len({message["content"] for message in sent}) == 6

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from benchmarks.planted import datasets, frames, presidio, prompts, sealed, shared, sklearn, spacy
+from benchmarks.planted import datasets, frames, litellm, presidio, prompts, sealed, shared, sklearn, spacy
 from benchmarks.planted.mistake import Mistake
 
 __all__ = ["MISTAKES", "Mistake"]
@@ -13,6 +13,7 @@ MISTAKES: Final = (
     *presidio.MISTAKES,
     *sklearn.MISTAKES,
     *prompts.MISTAKES,
+    *litellm.MISTAKES,
     *frames.MISTAKES,
     *spacy.MISTAKES,
     *sealed.MISTAKES,

@@ -1,16 +1,12 @@
-"""Mistakes in `wv.PromptGuard`, and in its recipes for LangChain and LiteLLM."""
+"""Mistakes in `wv.PromptGuard`, and in its recipe for LangChain."""
 
 from typing import Final
 
-from benchmarks.planted.mistake import LITELLM, NOTICED, Mistake
+from benchmarks.planted.mistake import NOTICED, Mistake
 from benchmarks.planted.paths import LANGCHAIN as _LANGCHAIN
 from benchmarks.planted.paths import LANGCHAIN_TESTS as _LANGCHAIN_TESTS
-from benchmarks.planted.paths import LITELLM_PROXY as _LITELLM
-from benchmarks.planted.paths import LITELLM_TESTS as _LITELLM_TESTS
 from benchmarks.planted.paths import PROMPTS as _FILE
 from benchmarks.planted.paths import PROMPTS_TESTS as _TESTS
-
-_CHECK: Final = '        if self.default_on is not True or self.event_hook != "pre_call":'
 
 MISTAKES: Final = (
     Mistake(
@@ -137,20 +133,19 @@ MISTAKES: Final = (
         (f"{_LANGCHAIN_TESTS}::test_what_can_not_be_rebuilt_is_refused_if_it_should_be_perturbed",),
     ),
     Mistake(
+        "LangChain: a text or a tuple is an error that leads to it",
+        _LANGCHAIN,
+        {"    if isinstance(messages, str) or not all": "    if False and not all"},
+        (f"{_LANGCHAIN_TESTS}::test_what_is_no_message_of_langchain_is_refused",),
+        reason=r"AttributeError|" + NOTICED,
+    ),
+    Mistake(
         "LangChain: the system prompt of an agent is not seen",
         _LANGCHAIN,
         {
             "        before = [] if request.system_message is None else [request.system_message]": "        before = []"
         },
         (f"{_LANGCHAIN_TESTS}::test_the_system_prompt_of_an_agent_is_perturbed_if_asked_for",),
-    ),
-    Mistake(
-        "LiteLLM: results of tools pass the proxy",
-        _LITELLM,
-        {'ROLES = ("user", "tool", "function")': 'ROLES = ("user",)'},
-        (f"{_LITELLM_TESTS}::test_the_proxy_perturbs_results_of_tools",),
-        LITELLM,
-        reason=r"wordveil\.errors\.PrivacyWarning: Results of tools are sent|" + NOTICED,
     ),
     Mistake(
         "LangChain: every turn has a guard of its own",
@@ -162,116 +157,5 @@ MISTAKES: Final = (
             f"{_LANGCHAIN_TESTS}::test_a_runnable_sends_the_same_history_again",
             f"{_LANGCHAIN_TESTS}::test_an_agent_and_its_tools",
         ),
-    ),
-    Mistake(
-        "LiteLLM: a guardrail that is off by default fails open",
-        _LITELLM,
-        {_CHECK: '        if self.event_hook != "pre_call":'},
-        (f"{_LITELLM_TESTS}::test_configurations_that_let_texts_pass_are_refused[{{'default_on': False}}]",),
-        LITELLM,
-    ),
-    Mistake(
-        "LiteLLM: a guardrail beside or after the call fails open",
-        _LITELLM,
-        {_CHECK: "        if self.default_on is not True:"},
-        (
-            f"{_LITELLM_TESTS}::test_configurations_that_let_texts_pass_are_refused[{{'event_hook': 'during_call'}}]",
-            f"{_LITELLM_TESTS}::test_configurations_that_let_texts_pass_are_refused[{{'event_hook': None}}]",
-        ),
-        LITELLM,
-    ),
-    Mistake(
-        "LiteLLM: a guardrail whose changes are dropped fails open",
-        _LITELLM,
-        {"        if self.run_in_parallel or self.scan_raw_request:": "        if False:"},
-        (
-            f"{_LITELLM_TESTS}::test_configurations_that_let_texts_pass_are_refused[{{'run_in_parallel': True}}]",
-            f"{_LITELLM_TESTS}::test_configurations_that_let_texts_pass_are_refused[{{'scan_raw_request': True}}]",
-        ),
-        LITELLM,
-    ),
-    Mistake(
-        "LiteLLM: a key or a stream is left out",
-        _LITELLM,
-        {"    def should_run_guardrail(": "    def _not_should_run_guardrail("},
-        (f"{_LITELLM_TESTS}::test_no_key_or_stream_is_left_out",),
-        LITELLM,
-    ),
-    Mistake(
-        "LiteLLM: the call from Python is not wrapped",
-        _LITELLM,
-        {
-            "    return litellm.completion(messages=guard(messages)": "    return litellm.completion(messages=messages"
-        },
-        (f"{_LITELLM_TESTS}::test_the_wrapped_call_sends_private_texts_and_the_same_history",),
-        LITELLM,
-    ),
-    Mistake(
-        "LiteLLM: the asynchronous call from Python is not wrapped",
-        _LITELLM,
-        {
-            "    return await litellm.acompletion(messages=guard(messages)": (
-                "    return await litellm.acompletion(messages=messages"
-            )
-        },
-        (f"{_LITELLM_TESTS}::test_the_asynchronous_wrapper_sends_private_texts",),
-        LITELLM,
-    ),
-    Mistake(
-        "LiteLLM: the proxy sends messages as they are",
-        _LITELLM,
-        {'        data["messages"] = guard(data["messages"])\n': '        guard(data["messages"])\n'},
-        (
-            f"{_LITELLM_TESTS}::test_a_request_through_the_proxy_itself",
-            f"{_LITELLM_TESTS}::test_the_proxy_sends_private_texts",
-        ),
-        LITELLM,
-    ),
-    Mistake(
-        "LiteLLM: the proxy keeps the request as it came in",
-        _LITELLM,
-        {
-            '            data["proxy_server_request"]["body"] = {"messages": data["messages"]}\n': "            pass\n"
-        },
-        (f"{_LITELLM_TESTS}::test_the_proxy_sends_private_texts",),
-        LITELLM,
-    ),
-    Mistake(
-        "LiteLLM: other fields pass the proxy",
-        _LITELLM,
-        {"        check_fields(data)\n": ""},
-        (f"{_LITELLM_TESTS}::test_other_fields_are_refused",),
-        LITELLM,
-    ),
-    Mistake(
-        "LiteLLM: other kinds of calls pass the proxy",
-        _LITELLM,
-        {'        if call_type not in ("completion", "acompletion"):': "        if False:"},
-        (f"{_LITELLM_TESTS}::test_other_calls_are_refused",),
-        LITELLM,
-    ),
-    Mistake(
-        "LiteLLM: the history of a session is drawn anew at every turn",
-        _LITELLM,
-        {"        if not session:": "        if True:"},
-        (
-            f"{_LITELLM_TESTS}::test_a_request_through_the_proxy_itself",
-            f"{_LITELLM_TESTS}::test_the_proxy_remembers_sessions_of_one_user",
-        ),
-        LITELLM,
-    ),
-    Mistake(
-        "LiteLLM: all requests without a session share one",
-        _LITELLM,
-        {"        if not session:": "        if False:"},
-        (f"{_LITELLM_TESTS}::test_the_proxy_remembers_sessions_of_one_user",),
-        LITELLM,
-    ),
-    Mistake(
-        "LiteLLM: users share their sessions",
-        _LITELLM,
-        {"self._guard(str(user_api_key_dict.api_key), ": 'self._guard("", '},
-        (f"{_LITELLM_TESTS}::test_the_proxy_remembers_sessions_of_one_user",),
-        LITELLM,
     ),
 )

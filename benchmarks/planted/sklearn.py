@@ -4,6 +4,7 @@ from typing import Final
 
 from benchmarks.planted.mistake import NOTICED, Mistake
 from benchmarks.planted.paths import SKLEARN as _FILE
+from benchmarks.planted.paths import SKLEARN_CACHE_TESTS as _CACHE_TESTS
 from benchmarks.planted.paths import SKLEARN_TESTS as _TESTS
 
 MISTAKES: Final = (
@@ -114,8 +115,8 @@ MISTAKES: Final = (
         _FILE,
         {"    if _MEMORY in own or (": "    if False and ("},
         (
-            f"{_TESTS}::test_a_cached_pipeline_is_refused_before_it_writes",
-            f"{_TESTS}::test_a_cached_function_is_refused",
+            f"{_CACHE_TESTS}::test_a_cached_pipeline_is_refused_before_it_writes",
+            f"{_CACHE_TESTS}::test_a_cached_function_is_refused",
         ),
     ),
     Mistake(
@@ -125,21 +126,39 @@ MISTAKES: Final = (
             "    if _MEMORY in own or (own and any(map(_is_parallel_below_memory, _other_threads()))):": "    if _MEMORY in own:"
         },
         (
-            f"{_TESTS}::test_a_cached_function_that_runs_in_parallel_is_refused[threading]",
-            f"{_TESTS}::test_a_cached_function_that_runs_in_parallel_is_refused[loky]",
+            f"{_CACHE_TESTS}::test_a_cached_function_that_runs_in_parallel_is_refused[threading]",
+            f"{_CACHE_TESTS}::test_a_cached_function_that_runs_in_parallel_is_refused[loky]",
         ),
     ),
     Mistake(
         "scikit-learn: a cached pipeline is refused in other processes only after it has run",
         _FILE,
         {"        _refuse_memory()  # which pickles what it looks up, before anything is written\n": ""},
-        (f"{_TESTS}::test_a_cached_pipeline_is_refused_before_it_writes",),
+        (f"{_CACHE_TESTS}::test_a_cached_pipeline_is_refused_before_it_writes",),
     ),
     Mistake(
         "scikit-learn: transform after a cached fit runs",
         _FILE,
-        {"        _refuse_memory()\n        array = _array(X)\n": "        array = _array(X)\n"},
-        (f"{_TESTS}::test_a_cached_function_is_refused",),
+        {'        _refuse_memory()\n        if getattr(self, "clean': '        if getattr(self, "clean'},
+        (
+            f"{_CACHE_TESTS}::test_a_cached_function_is_refused",
+            f"{_CACHE_TESTS}::test_clean_texts_in_a_cached_function_are_refused",
+        ),
+    ),
+    Mistake(
+        "scikit-learn: clean texts are cached",
+        _FILE,
+        {
+            '        _refuse_memory()\n        if getattr(self, "clean': '        if getattr(self, "clean',
+            "        return self._perturbed(X)\n\n": "        _refuse_memory()\n        return self._perturbed(X)\n\n",
+        },
+        (f"{_CACHE_TESTS}::test_clean_texts_in_a_cached_function_are_refused",),
+    ),
+    Mistake(
+        "scikit-learn: the last step of a cached pipeline runs",
+        _FILE,
+        {'        elif name == "sklearn.pipeline" and ': "        elif False and "},
+        (f"{_CACHE_TESTS}::test_the_last_step_of_a_cached_pipeline_is_refused",),
     ),
     Mistake(
         "scikit-learn: predict sees clean texts without being asked to",

@@ -106,6 +106,12 @@ MISTAKES: Final = (
         (f"{_TESTS}::test_a_pipeline_that_was_passed_docs_is_not_saved",),
     ),
     Mistake(
+        "spaCy: the replaced tokenizer reads texts by another method",
+        _FILE,
+        {"    def explain(": "    def _not_explain("},
+        (f"{_TESTS}::test_the_replaced_tokenizer_does_not_read_texts",),
+    ),
+    Mistake(
         "spaCy: what is set beside a profile is left aside",
         _FILE,
         {

@@ -59,6 +59,11 @@ def perturber() -> wv.Perturber:
 
 
 @pytest.fixture
+def transformer(perturber: wv.Perturber) -> Any:
+    return wv.sklearn.PerturbTransformer(0.01, embedding=perturber.mechanism.embedding)
+
+
+@pytest.fixture
 def watched() -> Iterator[Path]:
     """The only folder that a script in a process of its own writes to.
 

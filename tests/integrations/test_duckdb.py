@@ -87,6 +87,17 @@ def test_a_view_draws_anew_and_a_table_does_not(connection: Any) -> None:
     assert texts(connection, "FROM t") == texts(connection, "FROM t")
 
 
+def test_generated_columns_and_joins_with_itself_draw_anew(connection: Any) -> None:
+    """docs/integrations/duckdb.md says so."""
+    connection.execute("CREATE TABLE written (m VARCHAR, p VARCHAR GENERATED ALWAYS AS (perturb(m)))")
+    connection.execute("INSERT INTO written (m) VALUES (?)", [TEXT])
+    check_distinct(connection.execute("SELECT p FROM written").fetchone()[0] for _ in range(2))
+    connection.execute("CREATE VIEW private AS SELECT perturb(m) AS p FROM written")
+    check_distinct(connection.execute("SELECT a.p, b.p FROM private a, private b").fetchone())
+    query = "WITH x AS NOT MATERIALIZED (SELECT perturb(m) AS p FROM written) SELECT a.p, b.p FROM x a, x b"
+    check_distinct(connection.execute(query).fetchone())
+
+
 def test_a_relation_draws_anew_each_time_and_an_execution_once(connection: Any) -> None:
     """What docs/integrations/duckdb.md warns of. If this fails, DuckDB has changed."""
     relation = connection.sql(f"SELECT perturb('{TEXT}') AS m")

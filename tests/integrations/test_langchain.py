@@ -4,6 +4,7 @@ import asyncio
 import runpy
 from collections.abc import Callable
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 import pytest
@@ -146,6 +147,16 @@ def test_what_can_not_be_rebuilt_is_refused_if_it_should_be_perturbed(
 ) -> None:
     with pytest.raises(wv.ParameterError, match="fields besides role and content"):
         private_messages(wv.PromptGuard(perturber, ("user", role)), [message])
+
+
+@pytest.mark.parametrize("messages", [TEXT, [("user", TEXT)], [TEXT], [{"role": "user", "content": TEXT}]])
+def test_what_is_no_message_of_langchain_is_refused(messages: Any, perturber: wv.Perturber) -> None:
+    with pytest.raises(wv.ParameterError, match="must be those of LangChain") as caught:
+        private_messages(wv.PromptGuard(perturber), messages)
+    assert SECRET not in str(caught.value)
+    frames = [frame for frame, _ in walk_tb(caught.value.__traceback__)][1:]
+    assert len(frames) == 1
+    assert SECRET not in repr(frames[0].f_locals)
 
 
 @pytest.mark.parametrize("roles", [("user",), ("user", "system")])

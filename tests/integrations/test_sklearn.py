@@ -2,19 +2,20 @@
 
 import io
 import pickle
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
-from joblib import Memory, Parallel, delayed
+from joblib import Parallel, delayed
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import StackingClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
@@ -26,19 +27,12 @@ from .checks import (
     TEXT,
     check_answers,
     check_distinct,
-    check_no_secret,
     check_pickle,
-    files_under,
     run,
 )
 
 TEXTS = [TEXT, f"{TEXT} now", f"red {TEXT}", "tea at noon", "the red house is on fire", "call me now"]
 LABELS = [1, 1, 1, 0, 0, 0]
-
-
-@pytest.fixture
-def transformer(perturber: wv.Perturber) -> Any:
-    return wv.sklearn.PerturbTransformer(0.01, embedding=perturber.mechanism.embedding)
 
 
 def recorder(seen: list[str]) -> Any:
@@ -79,17 +73,46 @@ def test_clean_texts_at_predict_are_a_choice_that_warns(transformer: Any) -> Non
     unsafe = transformer.set_params(unsafe_clean_at_predict=True)
     check_distinct(unsafe.transform([TEXT, TEXT]))  # not fitted yet: nothing says that it was trained
     model = make_pipeline(unsafe, recorder(seen), CountVectorizer(), LogisticRegression())
-    with pytest.warns(wv.PrivacyWarning, match="training texts only"):
+    with pytest.warns(wv.PrivacyWarning, match="plain pipeline"):
         model.fit(TEXTS, LABELS)
     check_distinct(seen, TEXTS)
     model.predict(TEXTS)
     assert seen[6:] == TEXTS
 
 
+ENSEMBLES: dict[str, Callable[[Any], Any]] = {
+    "stacking": lambda model: StackingClassifier([("a", model)], LogisticRegression(), cv=2),
+    "calibration": lambda model: CalibratedClassifierCV(model, cv=2),
+    "a tuned threshold": lambda model: TunedThresholdClassifierCV(model, cv=2),
+}
+
+
+@pytest.mark.filterwarnings("ignore::wordveil.PrivacyWarning")
+@pytest.mark.parametrize("name", ENSEMBLES)
+def test_ensembles_see_their_training_texts_clean_unless_they_are_perturbed_before(
+    name: str, transformer: Any
+) -> None:
+    """docs/integrations/sklearn.md says so."""
+    seen: list[str] = []
+    transformer.set_params(unsafe_clean_at_predict=True)
+    words = CountVectorizer(), LogisticRegression()
+    ENSEMBLES[name](make_pipeline(transformer, recorder(seen), *words)).fit(TEXTS, LABELS)
+    assert {*TEXTS} <= {*seen}
+    assert len(seen) - sum(text in TEXTS for text in seen) >= 6  # draws of six texts
+    seen.clear()
+    model = make_pipeline(transformer, ENSEMBLES[name](make_pipeline(recorder(seen), *words)))
+    model.fit(TEXTS, LABELS)
+    check_distinct({*seen}, TEXTS)
+    assert len({*seen}) == 6  # one draw of each
+    seen.clear()
+    model.predict(TEXTS)
+    assert {*seen} == {*TEXTS}
+
+
 def test_clean_texts_are_chosen_in_fit(transformer: Any) -> None:
     fitted = transformer.fit(TEXTS).set_params(unsafe_clean_at_predict=True)
     check_distinct([*fitted.transform([TEXT, TEXT]), *pickle.loads(pickle.dumps(fitted)).transform([TEXT])])
-    with pytest.warns(wv.PrivacyWarning, match="training texts only"):
+    with pytest.warns(wv.PrivacyWarning, match="plain pipeline"):
         assert fitted.fit(TEXTS).transform([TEXT])[0] == TEXT
     with pytest.raises(wv.ParameterError):
         fitted.set_params(epsilon=-1.0).fit(TEXTS)
@@ -210,87 +233,13 @@ def test_a_search_reaches_every_parameter(perturber: wv.Perturber) -> None:
         assert [*results[f"mean_test_{name}"]] == [row[f"private__{name}"] for row in results["params"]]
 
 
-CACHED = {
-    "alone": lambda step, cache: Pipeline([("private", step), ("words", CountVectorizer())], memory=cache),
-    "inside of columns, in other processes": lambda step, cache: Pipeline(
-        [
-            ("columns", ColumnTransformer([("a", step, [0]), ("b", clone(step), [1])], n_jobs=2)),
-            ("first", FunctionTransformer(first_column)),
-            ("words", CountVectorizer()),
-        ],
-        memory=cache,
-    ),
-}
-
-
-def first_column(texts: Any) -> Any:
-    return texts[:, 0]
-
-
-@pytest.mark.parametrize("name", CACHED)
-def test_a_cached_pipeline_is_refused_before_it_writes(name: str, transformer: Any, tmp_path: Path) -> None:
-    model = CACHED[name](transformer, str(tmp_path))
-    texts = TEXTS if name == "alone" else [[text, text] for text in TEXTS]
-    with pytest.raises(wv.ParameterError, match="memory=None"):
-        model.fit(np.array(texts, dtype=object))
-    check_no_secret(tmp_path)
-
-
-def test_a_cached_function_is_refused(transformer: Any, tmp_path: Path) -> None:
-    def private(texts: list[str]) -> Any:
-        return transformer.transform(texts)
-
-    with pytest.raises(wv.ParameterError, match="memory=None"):
-        Memory(tmp_path, verbose=0).cache(private)(TEXTS)
-    check_no_secret(tmp_path)
-
-
-@pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
-def test_a_cached_function_that_runs_in_parallel_is_refused(
-    backend: str, transformer: Any, tmp_path: Path
-) -> None:
-    """Its threads do not have the function on their stacks, and neither has what sends to its processes."""
-
-    def private(texts: list[str]) -> Any:
-        calls = [delayed(transformer.fit_transform)(texts) for _ in range(4)]
-        return Parallel(n_jobs=2, backend=backend)(calls)
-
-    with pytest.raises((wv.ParameterError, pickle.PicklingError)) as caught:
-        Memory(tmp_path, verbose=0).cache(private)(TEXTS)
-    assert "memory=None" in f"{caught.value} {caught.value.__cause__}"
-    check_no_secret(tmp_path)
-
-
-def test_parallel_beside_a_cached_function_is_not_refused(transformer: Any, tmp_path: Path) -> None:
-    def private(_: int) -> Any:
-        with ThreadPoolExecutor(1) as pool:  # it has nothing to do with the cached function
-            return pool.submit(transformer.transform, [TEXT]).result()
-
-    calls = [delayed(transformer.transform)([TEXT]) for _ in range(4)]
-    check_distinct(answer[0] for answer in Parallel(n_jobs=2, backend="threading")(calls))
-    assert len(Memory(tmp_path, verbose=0).cache(private)(7)) == 1  # docs/integrations/sklearn.md says so
-
-
-def test_without_the_refusal_joblib_writes_texts_and_repeats_noise(
-    transformer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Why it is refused. If this fails, joblib has changed, and the refusal may be too strict."""
-    monkeypatch.setattr("wordveil.integrations.sklearn._refuse_memory", lambda: None)
-    model = CACHED["alone"](transformer, str(tmp_path))
-    first = model.fit_transform(TEXTS)
-    assert (first != model.fit_transform(TEXTS)).nnz == 0
-    leaks = [path for path in files_under(tmp_path) if SECRET.encode() in path.read_bytes()]
-    assert [path.name for path in leaks] == ["metadata.json"]
-    assert leaks[0].stat().st_mode & 0o044 == 0o044
-
-
 def test_a_search_writes_nothing(watched: Path) -> None:
     lines = run(
         """
         from joblib import Parallel, delayed
         from sklearn.feature_extraction.text import CountVectorizer
         from sklearn.linear_model import LogisticRegression
-        from sklearn.model_selection import GridSearchCV
+        from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
         from sklearn.pipeline import make_pipeline
         step = wv.sklearn.PerturbTransformer(0.01, embedding=small_perturber().mechanism.embedding)
         model = make_pipeline(step, CountVectorizer(), LogisticRegression())

@@ -144,6 +144,22 @@ def test_texts_arrive_as_they_are(text: str, nlp: Any) -> None:
     assert len(nlp(text)) == len(text.split())
 
 
+def test_the_replaced_tokenizer_does_not_read_texts(nlp: Any, check_sealed: Any) -> None:
+    with pytest.raises(wv.WordveilError, match="leaves texts whole") as caught:
+        nlp.tokenizer.explain(TEXT)
+    check_sealed(caught.value, SECRET)
+    assert SECRET not in nlp.vocab.strings
+    assert not has_secret(pickle.dumps(nlp))
+
+
+def test_texts_that_were_read_before_stay_in_the_vocabulary() -> None:
+    """docs/integrations/spacy.md says so."""
+    nlp = spacy.blank("en")
+    nlp(TEXT)
+    nlp.add_pipe("wordveil", config={"profile": "balanced"}, first=True)
+    assert has_secret(pickle.dumps(nlp))
+
+
 def test_memory_zones_work(nlp: Any) -> None:
     with nlp.memory_zone():
         docs = list(nlp.pipe([TEXT] * 3))

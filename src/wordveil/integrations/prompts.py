@@ -39,8 +39,9 @@ class PromptGuard:
 
     A model is sent the whole conversation at every turn. If its history were perturbed anew each time, the
     exponents of the guarantee would add up. So the guard remembers what it sent at each position and sends
-    the same again; a message that was edited since is drawn anew. It does not look for the same content at
-    other positions, which would reveal that two messages are equal.
+    the same again; a message that was edited since is drawn anew, also if the edit is undone, so each of the
+    two draws counts. It does not look for the same content at other positions, or earlier at the same one,
+    which would reveal that two messages are equal.
 
     Parameters
     ----------

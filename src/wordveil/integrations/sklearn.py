@@ -74,7 +74,9 @@ class PerturbTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The choices around the mechanism (default: the safe ones).
     unsafe_clean_at_predict : bool
         Perturb in `fit_transform` only, so that a trained model predicts on texts as they are. What
-        `transform` returns is then not private.
+        `transform` returns is then not private. The guarantee covers the training texts if the pipeline is
+        fitted by itself, and not inside of an estimator that predicts on its own training texts (stacking,
+        calibration, a tuned threshold): perturb once, before that estimator.
 
     Examples
     --------
@@ -155,7 +157,8 @@ class PerturbTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.unsafe_clean_at_predict:
             warnings.warn(
                 "After fit, transform and predict see texts as they are (unsafe_clean_at_predict). "
-                "The guarantee covers the training texts only.",
+                "Hint: fit a plain pipeline. Ensembles that predict on "
+                "their own training texts see them clean.",
                 PrivacyWarning,
                 stacklevel=stacklevel,
             )
@@ -177,12 +180,12 @@ class PerturbTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         After fit with `unsafe_clean_at_predict`: the texts as they are.
         """
+        _refuse_memory()
         if getattr(self, "clean_at_predict_", False):  # the parameter may have changed since, unwarned
             return _array(X)
         return self._perturbed(X)
 
     def _perturbed(self, X: Any) -> NDArray[np.object_]:  # noqa: N803
-        _refuse_memory()
         array = _array(X)
         private = perturbed_column(self.perturber, _texts(array.ravel()))
         return np.array([*private, None], dtype=object)[:-1].reshape(array.shape)
@@ -276,7 +279,7 @@ def _refuse_memory() -> None:
     """Raise an error if joblib's Memory is caching whatever calls this, also by the threads of its Parallel.
 
     There is no other sign of it: a pipeline does not tell its steps. What is sent to a process of Parallel is
-    pickled in such a thread.
+    pickled in such a thread. The last step of a cached pipeline is not cached, but its input is.
     """
     own = _joblib_modules(sys._getframe())
     if _MEMORY in own or (own and any(map(_is_parallel_below_memory, _other_threads()))):
@@ -289,15 +292,23 @@ def _refuse_memory() -> None:
 def _joblib_modules(frame: FrameType | None) -> list[str]:
     """Return the modules of joblib that a stack of frames passes, the last call first.
 
-    A pipeline without a cache calls its steps through joblib too, by a class that caches nothing.
+    A pipeline without a cache calls its steps through joblib too, by a class that caches nothing. One with a
+    cache counts as joblib's Memory, also where it calls its last step.
     """
     modules = []
     while frame is not None:
         name = str(frame.f_globals.get("__name__"))
         if name.startswith("joblib.") and not frame.f_code.co_qualname.startswith("NotMemorized"):
             modules.append(name)
+        elif name == "sklearn.pipeline" and _has_cache(frame.f_locals.get("self")):
+            modules.append(_MEMORY)
         frame = frame.f_back
     return modules
+
+
+def _has_cache(pipeline: object) -> bool:
+    memory = getattr(pipeline, "memory", None)
+    return getattr(memory, "location", memory) is not None  # Memory(None) caches nothing
 
 
 def _other_threads() -> Iterator[FrameType]:

@@ -3,7 +3,7 @@
 import copyreg
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from wordveil.embedding import load_embedding
 from wordveil.errors import ParameterError, WordveilError, parameter_error, sealed
@@ -58,6 +58,14 @@ class _Undivided:
     def pipe(self, texts: Iterable[str], batch_size: int = 1000) -> Iterator[Doc]:  # noqa: ARG002  # spaCy's
         """Yield the Doc of each text."""
         return map(self, texts)
+
+    @sealed
+    def explain(self, text: str) -> NoReturn:  # noqa: ARG002  # spaCy's name
+        """Refuse: the tokenizer would put the words into the vocabulary of the pipeline."""
+        raise WordveilError(
+            "This tokenizer leaves texts whole, and the one that it replaces would keep their words. "
+            "Hint: spacy.blank(nlp.lang).tokenizer.explain(text), which is of no pipeline."
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # pickle asks for some before there is a tokenizer

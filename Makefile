@@ -222,6 +222,7 @@ bench-gpu: $(TORCH_ENV)/ready ## Measure the search on a GPU, and check its answ
 .PHONY: bench-peers
 bench-peers: $(DEV_ENV)/ready ## Compare with pypantera and mldp-text, each in its own environment
 	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python -m benchmarks.peer_docs
 
 .PHONY: bench-spark
 bench-spark: $(SPARK_ENV)/ready ## Measure a real Spark on this machine

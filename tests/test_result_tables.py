@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from benchmarks import peer_docs
 
 ROOT = Path(__file__).parent.parent

@@ -176,6 +176,7 @@ bench: $(DEV_ENV)/ready ## Run the benchmarks; they compare within one run
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.perturbing
 	$(BIN)/python -m benchmarks.searching
+	$(BIN)/python -m benchmarks.speed_docs
 	$(BIN)/python -m benchmarks.answering
 	$(BIN)/python -m benchmarks.texts
 	$(BIN)/python -m benchmarks.files

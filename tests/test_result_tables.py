@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from benchmarks import peer_docs
+from benchmarks import peer_docs, speed_docs
 
 ROOT = Path(__file__).parent.parent
 
@@ -19,3 +19,19 @@ def test_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for page in (ROOT / "README.md", ROOT / "docs" / "family.md"):
         assert (tmp_path / page.name).read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
     assert "| fails |" in (tmp_path / "family.md").read_text(encoding="utf-8")  # of a peer, and not left out
+
+
+def test_speed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / speed_docs.PAGE).read_text(encoding="utf-8")
+    copy = tmp_path / "speed.md"
+    copy.write_text("".join(line for line in text.splitlines(True) if " dims" not in line), encoding="utf-8")
+    monkeypatch.setattr(speed_docs, "RESULTS", ROOT / speed_docs.RESULTS)
+    monkeypatch.setattr(speed_docs, "PAGE", copy)
+    speed_docs.main()
+    assert copy.read_text(encoding="utf-8").count("dims |") == text.count("dims |") == 6
+    for table in ("calls", "searches"):
+        start, end = f"<!-- {table} -->", f"<!-- end of {table} -->"
+        assert (
+            copy.read_text(encoding="utf-8").split(start)[1].split(end)[0]
+            == text.split(start)[1].split(end)[0]
+        )

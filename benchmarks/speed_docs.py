@@ -14,16 +14,16 @@ from benchmarks.doc_tables import write_tables
 RESULTS = Path("benchmarks/results/searching.json")
 PAGE = Path("docs/speed.md")
 BEST: Final = "FAISS IndexFlatL2, at its best"
-ROWS: Final = {
-    "wordveil, noise and search": "wordveil, secure noise and search, exact",
-    "wordveil, noise and search, at its best": "the same at its best",
-    "wordveil, search": "wordveil, search alone, exact",
-    "wordveil, without compiled loops": "wordveil, search without compiled loops, exact",
-    BEST: "FAISS {faiss} IndexFlatL2, search alone, float32, at its best",
-    "NumPy product and argmax": "NumPy float32 product and argmax",
-    "scikit-learn brute force": "scikit-learn brute force, float32",
-    "times FAISS, both at their best": "FAISS over wordveil with noise, both at their best",
-}
+ROWS: Final = (
+    ("wordveil, noise and search", "wordveil, secure noise and search, exact"),
+    ("wordveil, noise and search, at its best", "the same at its best"),
+    ("wordveil, search", "wordveil, search alone, exact"),
+    ("wordveil, without compiled loops", "wordveil, search without compiled loops, exact"),
+    (BEST, "FAISS {faiss} IndexFlatL2, search alone, float32, at its best"),
+    ("NumPy product and argmax", "NumPy float32 product and argmax"),
+    ("scikit-learn brute force", "scikit-learn brute force, float32"),
+    ("times FAISS, both at their best", "FAISS over wordveil with noise, both at their best"),
+)
 CALLS: Final = ("1 words, ms", "20 words, ms", "100 words, ms")
 THREADS: Final = "16 threads of 20 words, share of the rate of a batch"
 
@@ -39,7 +39,7 @@ def searches(record: Record) -> list[str]:
     dims = list(record["beside"])
     faiss = ".".join(record["versions"]["faiss-cpu"].split(".")[:2])
     lines = [f"| µs per word |{''.join(f' {k} dims |' for k in dims)}", "|---|" + "---|" * len(dims)]
-    for name, title in ROWS.items():
+    for name, title in ROWS:
         values = " | ".join(f"{record['beside'][k][name]:.3g}" for k in dims)
         lines.append(f"| {title.format(faiss=faiss)} | {values} |")
     return lines

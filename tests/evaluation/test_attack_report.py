@@ -99,25 +99,30 @@ def test_a_column_without_words_is_an_error(
     assert "@" not in error
 
 
-def test_the_least_number_of_candidates_is_that_of_the_help(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def lines(tmp_path: Path) -> str:
+    """A file with one text per line."""
     file = tmp_path / "in.txt"
     file.write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
-    options = ["attack", str(file), "--epsilon", "6", "--dims", "5", "--only", "linkage", "--most"]
+    return str(file)
+
+
+def test_the_least_number_of_candidates_is_that_of_the_help(
+    lines: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["attack", lines, "--epsilon", "6", "--dims", "5", "--only", "linkage", "--most"]
     assert main([*options, "3"]) == 2
     assert "--most" in capsys.readouterr().err
     assert main([*options, "4"]) == 0
 
 
 def test_a_bad_line_of_counts_is_named_by_its_number(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    lines: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file, counts = tmp_path / "in.txt", tmp_path / "counts.txt"
-    file.write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
+    counts = tmp_path / "counts.txt"
     counts.write_text("hot tea 3\n\ncold zanzibar x\nice tea 1\n", encoding="utf-8")
     options = ["--epsilon", "6", "--dims", "5", "--only", "context", "--context", str(counts)]
-    assert main(["attack", str(file), *options]) != 0
+    assert main(["attack", lines, *options]) != 0
     error = capsys.readouterr().err
     assert "Line 3 of the public counts" in error
     assert "zanzibar" not in error

@@ -15,15 +15,9 @@ from litellm.proxy.utils import ProxyLogging
 import wordveil as wv
 
 from .checks import ROOT, SECRET, TEXT, check_answers, check_distinct, run, run_example
+from .litellm_filters import LITELLM_FILTERS
 
-# What LiteLLM does itself: deprecated calls, and sockets and tasks that it leaves to the end of the process.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore:coroutine:RuntimeWarning"),
-    pytest.mark.filterwarnings("ignore:Items? .* using the `ReadOnly`:UserWarning"),
-    pytest.mark.filterwarnings("ignore:The 'alias' attribute"),
-]
+pytestmark = LITELLM_FILTERS
 
 RECIPE = runpy.run_path(str(ROOT / "examples" / "prompts_litellm.py"))
 private_completion, aprivate_completion = RECIPE["private_completion"], RECIPE["aprivate_completion"]

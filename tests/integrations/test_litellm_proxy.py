@@ -21,15 +21,9 @@ from starlette.websockets import WebSocketDisconnect  # type: ignore[import-not-
 import wordveil as wv
 
 from .checks import ROOT, SECRET, TEXT, run
+from .litellm_filters import LITELLM_FILTERS
 
-pytestmark = [  # what LiteLLM does itself
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore:coroutine:RuntimeWarning"),
-    pytest.mark.filterwarnings("ignore:Items? .* using the `ReadOnly`:UserWarning"),
-    pytest.mark.filterwarnings("ignore:The 'alias' attribute"),
-    pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning"),
-]
+pytestmark = [*LITELLM_FILTERS, pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")]
 
 RECIPE = runpy.run_path(str(ROOT / "examples" / "prompts_litellm.py"))
 KEY = "sk-4f1c9a7be03d52868d1f"

@@ -14,6 +14,7 @@ from wordveil.errors import ParameterError, sealed
 __all__ = ["BlockOptions", "MeasuredBlockOptions"]
 
 _option: Final = partial(typer.Option, rich_help_panel="Clean output")
+_file: Final = partial(_option, metavar="FILE")
 
 
 @dataclass(frozen=True)
@@ -23,14 +24,10 @@ class BlockOptions:
     no_block_list: Annotated[bool, _option(help="Do not keep slurs and swear words out of the answers.")] = (
         False
     )
-    block_words: Annotated[
-        Path | None,
-        _option(metavar="FILE", help="Never answer these public words either, one word per line."),
-    ] = None
-    allow_words: Annotated[
-        Path | None,
-        _option(metavar="FILE", help="Take these public words off the block list, one word per line."),
-    ] = None
+    block_words: Annotated[Path | None, _file(help="Never answer these public words: one per line.")] = None
+    allow_words: Annotated[Path | None, _file(help="Take these public words off the list: one per line.")] = (
+        None
+    )
     block_list_is_public: Annotated[
         bool,
         _option(help="Declare that --block-words and --allow-words were not made from the private text."),
@@ -68,10 +65,9 @@ class MeasuredBlockOptions:
     block_list: Annotated[
         bool, _option(help="Measure with the block list of 'wordveil perturb' (default: without one).")
     ] = False
-    block_words: Annotated[
-        Path | None,
-        _option(metavar="FILE", help="Measure with a block list of these public words, one per line."),
-    ] = None
+    block_words: Annotated[Path | None, _file(help="Measure with a list of these words: one per line.")] = (
+        None
+    )
     block_list_is_public: Annotated[
         bool, _option(help="Declare that --block-words was not made from the private text.")
     ] = False

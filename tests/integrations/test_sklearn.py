@@ -31,7 +31,9 @@ from .checks import (
     run,
 )
 
-TEXTS = [TEXT, f"{TEXT} now", f"red {TEXT}", "tea at noon", "the red house is on fire", "call me now"]
+# All of them are long: two texts of three words often have the same answer, by chance.
+LONG = " ".join(["tea at noon", "the red house is on fire", "call me now"] * 5)
+TEXTS = [TEXT, f"{TEXT} now", f"red {TEXT}", f"tea {LONG}", f"fire {LONG}", f"call {LONG}"]
 LABELS = [1, 1, 1, 0, 0, 0]
 
 
@@ -95,7 +97,8 @@ def test_ensembles_see_their_training_texts_clean_unless_they_are_perturbed_befo
     """docs/integrations/sklearn.md says so."""
     seen: list[str] = []
     transformer.set_params(unsafe_clean_at_predict=True)
-    words = CountVectorizer(), LogisticRegression()
+    # Weak coefficients: otherwise all predictions can be equal, and then no threshold can be tuned.
+    words = CountVectorizer(), LogisticRegression(C=1e-4)
     ENSEMBLES[name](make_pipeline(transformer, recorder(seen), *words)).fit(TEXTS, LABELS)
     assert {*TEXTS} <= {*seen}
     assert len(seen) - sum(text in TEXTS for text in seen) >= 6  # draws of six texts
